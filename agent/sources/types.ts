@@ -1,0 +1,76 @@
+/** What a pod source delivers. A source sends its whole present content each time anything changed;
+ *  the manager merges the sources and hands the result on. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import type {
+  ConfigMap,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+} from '#api/schema/gen/core-v1.ts';
+
+/** In order of precedence: of two sources with the same pod, the first wins. */
+export const SOURCE_NAMES = ['file', 'url', 'socket', 'api'] as const;
+export type SourceName = (typeof SOURCE_NAMES)[number];
+
+/** Where a manifest was read. */
+export interface ManifestOrigin {
+  readonly source: SourceName;
+  /** File path, URL, or name under which the socket API keeps it. */
+  readonly location: string;
+  /** 1-based number of the document within the location; list items count on as `2[0]`. */
+  readonly document: string;
+}
+
+/** A pod with its defaults, a static identity, and no validation errors. */
+export interface SourcePod {
+  readonly pod: Pod;
+  readonly origin: ManifestOrigin;
+}
+
+export type ConfigObject = ConfigMap | Secret | PersistentVolume | PersistentVolumeClaim;
+
+export interface SourceObject {
+  readonly object: ConfigObject;
+  readonly origin: ManifestOrigin;
+}
+
+/** A manifest, or one document of it, that cannot be used, and every reason why. */
+export interface RejectedManifest {
+  readonly origin: ManifestOrigin;
+  /** `Pod default/web` as far as it could be read. */
+  readonly identity: string;
+  readonly errors: readonly FieldError[];
+}
+
+export interface SourceSnapshot {
+  readonly source: SourceName;
+  readonly pods: readonly SourcePod[];
+  readonly objects: readonly SourceObject[];
+  readonly rejected: readonly RejectedManifest[];
+}
+
+export type SourceSink = (snapshot: SourceSnapshot) => void;
+
+/** A source runs until `signal` fires and calls the sink first when it has read everything once. */
+export interface PodSource {
+  readonly name: SourceName;
+  run(signal: AbortSignal, sink: SourceSink): Promise<void>;
+}
+
+/** The same pod or object from two places: `loser` is not used. */
+export interface SourceConflict {
+  readonly identity: string;
+  readonly winner: ManifestOrigin;
+  readonly loser: ManifestOrigin;
+}
+
+/** All sources merged. */
+export interface DesiredState {
+  readonly pods: readonly SourcePod[];
+  readonly objects: readonly SourceObject[];
+  readonly rejected: readonly RejectedManifest[];
+  readonly conflicts: readonly SourceConflict[];
+  /** Every configured source has delivered at least once; nothing may be removed as unwanted before. */
+  readonly complete: boolean;
+}

@@ -1,0 +1,96 @@
+/** Time as a dependency: everything that waits or compares times is handed a Clock, so tests hand in a fake. */
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Wall time in milliseconds since the epoch. May jump. */
+  now(): number;
+  /** Monotonic milliseconds from an arbitrary start. Never jumps; use it for durations. */
+  monotonic(): number;
+  /** Calls `fire` once after `delayMs` (at once, but not synchronously, when not positive). */
+  setTimer(fire: () => void, delayMs: number): Timer;
+}
+
+/** Node's longest timer; a longer wait is cut into pieces of this. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function systemTimer(fire: () => void, delayMs: number): Timer {
+  const endMs = performance.now() + delayMs;
+  let handle = setTimeout(onTimeout, Math.min(Math.max(delayMs, 0), LONGEST_TIMER_MS));
+  function onTimeout(): void {
+    const leftMs = endMs - performance.now();
+    if (leftMs <= 1) fire();
+    else handle = setTimeout(onTimeout, Math.min(leftMs, LONGEST_TIMER_MS));
+  }
+  return { cancel: () => clearTimeout(handle) };
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  setTimer: systemTimer,
+};
+
+/** Resolves after `delayMs`; rejects with the signal's reason when it fires first. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(asError(signal.reason));
+    const timer = clock.setTimer(() => {
+      signal?.removeEventListener('abort', onAbort);
+      resolve();
+    }, delayMs);
+    function onAbort(): void {
+      timer.cancel();
+      reject(asError(signal?.reason));
+    }
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}
+
+/** The thrown value as an Error; anything else is wrapped with its text. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
+
+export interface FakeClock extends Clock {
+  /** Moves both times on and fires what falls due, in order. Resolves after pending promises had a turn. */
+  advance(byMs: number): Promise<void>;
+  /** Moves only the wall time, as an administrator or NTP would. */
+  jumpWall(byMs: number): void;
+}
+
+/** A clock for tests that stands still until told to move. */
+export function createFakeClock(startMs = 1_700_000_000_000): FakeClock {
+  let elapsedMs = 0;
+  let wallOffsetMs = startMs;
+  const pending = new Set<{ readonly dueMs: number; readonly fire: () => void }>();
+  return {
+    now: () => wallOffsetMs + elapsedMs,
+    monotonic: () => elapsedMs,
+    setTimer(fire, delayMs) {
+      const entry = { dueMs: elapsedMs + Math.max(delayMs, 0), fire };
+      pending.add(entry);
+      return { cancel: () => void pending.delete(entry) };
+    },
+    async advance(byMs) {
+      const endMs = elapsedMs + byMs;
+      for (;;) {
+        const next = [...pending]
+          .filter((entry) => entry.dueMs <= endMs)
+          .sort((a, b) => a.dueMs - b.dueMs)[0];
+        if (next === undefined) break;
+        pending.delete(next);
+        elapsedMs = next.dueMs;
+        next.fire();
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      elapsedMs = endMs;
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+    jumpWall(byMs) {
+      wallOffsetMs += byMs;
+    },
+  };
+}

@@ -1,0 +1,78 @@
+/** A serial loop that runs a step whenever it is woken, never two at once, and ends on abort.
+ *  Wakes that arrive during a step cause exactly one more step: the step sees the newest state. */
+import { asError, type Clock, type Timer } from './clock.ts';
+
+export interface Loop {
+  /** Asks for a step as soon as possible. Cheap, may be called from anywhere. */
+  wake(): void;
+  /** Asks for a step at `atMs` (clock.now) at the latest; an earlier request stays in force. */
+  wakeAt(atMs: number): void;
+  /** Runs until `signal` fires and the step under way has ended. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface LoopOptions {
+  readonly clock: Clock;
+  /** One step. It may return the wall time (ms) at which it wants to run again. */
+  readonly step: (signal: AbortSignal) => Promise<number | undefined>;
+  /** Told of a step that threw; the loop goes on and tries again after `retryMs`. */
+  readonly onError: (error: Error) => void;
+  /** Wait after a failed step, in ms; 1000 unless given. */
+  readonly retryMs?: number;
+}
+
+export function createLoop(options: LoopOptions): Loop {
+  const { clock, step, onError, retryMs = 1000 } = options;
+  let dirty = false;
+  let notify: (() => void) | undefined;
+  let timer: Timer | undefined;
+  let timerAtMs = Number.POSITIVE_INFINITY;
+
+  function wake(): void {
+    dirty = true;
+    notify?.();
+  }
+
+  function wakeAt(atMs: number): void {
+    if (atMs >= timerAtMs) return;
+    timer?.cancel();
+    timerAtMs = atMs;
+    timer = clock.setTimer(() => {
+      timerAtMs = Number.POSITIVE_INFINITY;
+      wake();
+    }, atMs - clock.now());
+  }
+
+  async function runStep(signal: AbortSignal): Promise<void> {
+    try {
+      const nextMs = await step(signal);
+      if (nextMs !== undefined && !signal.aborted) wakeAt(nextMs);
+    } catch (thrown) {
+      if (signal.aborted) return;
+      onError(asError(thrown));
+      wakeAt(clock.now() + retryMs);
+    }
+  }
+
+  return {
+    wake,
+    wakeAt,
+    async run(signal) {
+      const onAbort = (): void => notify?.();
+      signal.addEventListener('abort', onAbort);
+      while (!signal.aborted) {
+        if (dirty) {
+          dirty = false;
+          await runStep(signal);
+        } else {
+          await new Promise<void>((resolve) => {
+            notify = resolve;
+          });
+          notify = undefined;
+        }
+      }
+      signal.removeEventListener('abort', onAbort);
+      timer?.cancel();
+    },
+  };
+}

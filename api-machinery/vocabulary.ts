@@ -1,0 +1,118 @@
+/** Every word that differs between the platform's own names and upstream's, in one place.
+ *  No other source file spells one of these; a test greps for that. Nothing here does I/O. */
+
+export type VocabularyName = 'plat' | 'kubernetes';
+
+/** The words of one vocabulary. Label and annotation keys are whole keys unless the name ends in `Prefix`. */
+export interface Vocabulary {
+  readonly name: VocabularyName;
+  /** Domain of labels, annotations and secret types, without a trailing slash. */
+  readonly domain: string;
+  /** Suffix of API groups: `storage.<apiGroupDomain>`. */
+  readonly apiGroupDomain: string;
+  readonly systemNamespace: string;
+  readonly publicNamespace: string;
+  readonly nodeLeaseNamespace: string;
+  readonly protobufContentType: string;
+  readonly execInfoVariable: string;
+  readonly configApiGroup: string;
+  readonly configKind: string;
+  readonly credentialProviderApiGroup: string;
+  readonly credentialProviderConfigKind: string;
+  /** Reverse-domain prefix of the labels and annotations that the agent puts on CRI objects. */
+  readonly criPrefix: string;
+  /** Annotations of static pods. */
+  readonly configSource: string;
+  readonly configHash: string;
+  readonly configSeen: string;
+  readonly configMirror: string;
+  readonly appArmorContainerPrefix: string;
+  readonly seccompPod: string;
+  readonly seccompContainerPrefix: string;
+  readonly defaultContainer: string;
+  readonly secretTypeDockerConfig: string;
+  readonly secretTypeDockerConfigJson: string;
+  readonly labelHostname: string;
+  /** Header line of the managed hosts file. */
+  readonly managedHostsHeader: string;
+  /** User agent prefix of HTTP probes. */
+  readonly probeUserAgent: string;
+}
+
+const plat: Vocabulary = {
+  name: 'plat',
+  domain: 'plat.io',
+  apiGroupDomain: 'plat.io',
+  systemNamespace: 'plat-system',
+  publicNamespace: 'plat-public',
+  nodeLeaseNamespace: 'plat-node-lease',
+  protobufContentType: 'application/vnd.plat.protobuf',
+  execInfoVariable: 'PLAT_EXEC_INFO',
+  configApiGroup: 'nodeagent.config.plat.io',
+  configKind: 'NodeAgentConfiguration',
+  credentialProviderApiGroup: 'credentialprovider.nodeagent.plat.io',
+  credentialProviderConfigKind: 'CredentialProviderConfig',
+  criPrefix: 'io.plat',
+  configSource: 'plat.io/config.source',
+  configHash: 'plat.io/config.hash',
+  configSeen: 'plat.io/config.seen',
+  configMirror: 'plat.io/config.mirror',
+  appArmorContainerPrefix: 'container.apparmor.security.beta.plat.io/',
+  seccompPod: 'seccomp.security.alpha.plat.io/pod',
+  seccompContainerPrefix: 'container.seccomp.security.alpha.plat.io/',
+  defaultContainer: 'platctl.plat.io/default-container',
+  secretTypeDockerConfig: 'plat.io/dockercfg',
+  secretTypeDockerConfigJson: 'plat.io/dockerconfigjson',
+  labelHostname: 'plat.io/hostname',
+  managedHostsHeader: '# Plat-managed hosts file',
+  probeUserAgent: 'plat-probe',
+};
+
+const kubernetes: Vocabulary = {
+  name: 'kubernetes',
+  domain: 'kubernetes.io',
+  apiGroupDomain: 'k8s.io',
+  systemNamespace: 'kube-system',
+  publicNamespace: 'kube-public',
+  nodeLeaseNamespace: 'kube-node-lease',
+  protobufContentType: 'application/vnd.kubernetes.protobuf',
+  execInfoVariable: 'KUBERNETES_EXEC_INFO',
+  configApiGroup: 'kubelet.config.k8s.io',
+  configKind: 'KubeletConfiguration',
+  credentialProviderApiGroup: 'credentialprovider.kubelet.k8s.io',
+  credentialProviderConfigKind: 'CredentialProviderConfig',
+  criPrefix: 'io.kubernetes',
+  configSource: 'kubernetes.io/config.source',
+  configHash: 'kubernetes.io/config.hash',
+  configSeen: 'kubernetes.io/config.seen',
+  configMirror: 'kubernetes.io/config.mirror',
+  appArmorContainerPrefix: 'container.apparmor.security.beta.kubernetes.io/',
+  seccompPod: 'seccomp.security.alpha.kubernetes.io/pod',
+  seccompContainerPrefix: 'container.seccomp.security.alpha.kubernetes.io/',
+  defaultContainer: 'kubectl.kubernetes.io/default-container',
+  secretTypeDockerConfig: 'kubernetes.io/dockercfg',
+  secretTypeDockerConfigJson: 'kubernetes.io/dockerconfigjson',
+  labelHostname: 'kubernetes.io/hostname',
+  managedHostsHeader: '# Kubernetes-managed hosts file',
+  probeUserAgent: 'kube-probe',
+};
+
+export const VOCABULARIES: Readonly<Record<VocabularyName, Vocabulary>> = { plat, kubernetes };
+
+/** The namespace in which containerd's CRI plugin keeps its objects, in either vocabulary. */
+export const CONTAINERD_CRI_NAMESPACE = 'k8s.io';
+
+/** Upstream's spellings of words of ours that a user may write in either vocabulary. */
+export const UPSTREAM_CONFIG_KIND: string = kubernetes.configKind;
+
+/** Rewrites upstream spellings of an API group to ours and back: `storage.k8s.io` <-> `storage.plat.io`.
+ *  Groups without a domain (`apps`, the core group) are the same in both. */
+export function canonicalApiVersion(apiVersion: string): string {
+  const [group, version] = apiVersion.split('/');
+  if (group === undefined || version === undefined) return apiVersion;
+  if (group === kubernetes.configApiGroup) return `${plat.configApiGroup}/${version}`;
+  if (group === kubernetes.credentialProviderApiGroup) return `${plat.credentialProviderApiGroup}/${version}`;
+  const suffix = `.${kubernetes.apiGroupDomain}`;
+  if (!group.endsWith(suffix)) return apiVersion;
+  return `${group.slice(0, -suffix.length)}.${plat.apiGroupDomain}/${version}`;
+}

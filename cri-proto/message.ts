@@ -1,0 +1,17 @@
+/** Types shared by every generated protocol file. */
+
+/** What may be given when encoding a message: every field may be left out, at any depth. */
+export type MessageInput<T> = T extends Uint8Array
+  ? Uint8Array
+  : T extends readonly (infer Element)[]
+    ? readonly MessageInput<Element>[]
+    : T extends object
+      ? { readonly [K in keyof T]?: MessageInput<T[K]> | undefined }
+      : T;
+
+export interface CallOptions {
+  /** Cancels the call; the promise rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Deadline of the call in ms; each client has a default per method. 0 means none. */
+  readonly timeoutMs?: number;
+}

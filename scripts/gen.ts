@@ -1,0 +1,49 @@
+/** Writes every generated source file from the tables.
+ *  `node scripts/gen.ts` writes; `--check` only compares and fails on a difference. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { type PackageFact, renderApiPackage } from './gen/api-types.ts';
+import type { GeneratedFile } from './gen/file.ts';
+import { type ProtoPackage, renderProtoPackage } from './gen/protos.ts';
+
+const root = join(import.meta.dirname, '..');
+
+const readJson = (path: string): unknown => JSON.parse(readFileSync(join(root, path), 'utf8'));
+
+function apiTypeFiles(): GeneratedFile[] {
+  const dataDir = 'api-machinery/schema/data/api-types';
+  return readdirSync(join(root, dataDir))
+    .sort()
+    .map((file) => renderApiPackage(readJson(`${dataDir}/${file}`) as PackageFact));
+}
+
+function protoFiles(): GeneratedFile[] {
+  const cri = 'cri-proto/data/cri-v1.json';
+  const files = [renderProtoPackage(readJson(cri) as ProtoPackage, cri, 'cri-proto/gen/cri-v1.ts')];
+  const node = 'cri-proto/data/node-protos.json';
+  for (const [name, pkg] of Object.entries(readJson(node) as Record<string, ProtoPackage>)) {
+    if (name.startsWith('$')) continue;
+    files.push(renderProtoPackage(pkg, node, `cri-proto/gen/${name.replace('/', '-')}.ts`));
+  }
+  return files;
+}
+
+function main(): void {
+  const check = process.argv.includes('--check');
+  const stale: string[] = [];
+  for (const file of [...apiTypeFiles(), ...protoFiles()]) {
+    const target = join(root, file.path);
+    if (check) {
+      if (!existsSync(target) || readFileSync(target, 'utf8') !== file.text) stale.push(file.path);
+      continue;
+    }
+    mkdirSync(dirname(target), { recursive: true });
+    writeFileSync(target, file.text);
+  }
+  if (stale.length > 0) {
+    console.error(`Out of date, run \`npm run gen\`:\n${stale.join('\n')}`);
+    process.exitCode = 1;
+  }
+}
+
+main();

@@ -1,0 +1,38 @@
+import { defineConfig, type ViteUserConfig } from 'vitest/config';
+
+const config: ViteUserConfig = defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['**/*.test.ts'],
+          exclude: ['**/*.node.test.ts', '**/*.e2e.test.ts', 'node_modules/**'],
+        },
+      },
+      {
+        test: {
+          name: 'node',
+          include: ['**/*.node.test.ts'],
+          exclude: ['node_modules/**'],
+          globalSetup: ['./testing/containerd-setup.ts'],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['**/*.e2e.test.ts'],
+          exclude: ['node_modules/**'],
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+    ],
+  },
+});
+
+export default config;

@@ -1,0 +1,69 @@
+/** What the volumes room offers and what it needs. It knows pods and mounts, not the agent. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { ObjectReader } from '#api/schema/object-reader.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+
+/** What the room is handed at start. */
+export interface VolumeHost {
+  /** The agent's root directory; pod directories are `<rootDir>/pods/<podUID>`. */
+  readonly rootDir: string;
+  readonly objects: ObjectReader;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly vocabulary: Vocabulary;
+  /** Allocatable amounts by resource name in base units (cores, bytes), for downward API defaults. */
+  readonly allocatable: () => Readonly<Record<string, number>>;
+}
+
+/** A volume that is ready to be bound into containers. */
+export interface MountedVolume {
+  readonly name: string;
+  /** Directory, file, socket or device on the host. */
+  readonly hostPath: string;
+  readonly readOnly: boolean;
+  /** Whether the runtime should relabel it for SELinux. */
+  readonly seLinuxRelabel: boolean;
+}
+
+export interface SubPathRequest {
+  readonly podUID: string;
+  readonly volume: MountedVolume;
+  readonly containerName: string;
+  /** Index of the mount in the container's volumeMounts. */
+  readonly mountIndex: number;
+  /** Relative path inside the volume, already expanded. */
+  readonly subPath: string;
+}
+
+export interface VolumeManager {
+  /** Makes every volume that the pod's containers use ready. Safe to repeat; one operation a volume at a time.
+   *  @throws VolumeError naming every volume that is not ready. */
+  mountPod(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, MountedVolume>>;
+  /** Rewrites what changed in the pod's configMap, secret, downwardAPI and projected volumes. */
+  refreshPod(pod: Pod): Promise<void>;
+  /** Unmounts and removes everything of the pod's volumes, subPaths included, then the pod's volume folders.
+   *  Works from the disk and the mount table alone. */
+  unmountPod(podUID: string): Promise<void>;
+  /** Binds a subPath safely and returns the host path to mount; a racing container cannot make it leave the volume.
+   *  Creates missing directories with the volume's mode. @throws VolumeError */
+  prepareSubPath(request: SubPathRequest): Promise<string>;
+  /** Undoes prepareSubPath for one container. */
+  cleanSubPaths(podUID: string, containerName: string): Promise<void>;
+  /** UIDs of pods that still have a folder under the root directory. */
+  podsOnDisk(): Promise<readonly string[]>;
+}
+
+/** A volume that could not be made ready. `reason` is the event reason, `FailedMount` unless more is known. */
+export class VolumeError extends Error {
+  readonly reason: string;
+  readonly volumes: readonly string[];
+
+  constructor(message: string, options: { reason?: string; volumes: readonly string[]; cause?: unknown }) {
+    super(message, { cause: options.cause });
+    this.name = 'VolumeError';
+    this.reason = options.reason ?? 'FailedMount';
+    this.volumes = options.volumes;
+  }
+}
