@@ -48,6 +48,9 @@ export interface SourceSnapshot {
   readonly pods: readonly SourcePod[];
   readonly objects: readonly SourceObject[];
   readonly rejected: readonly RejectedManifest[];
+  /** The source could not read its content yet (URL not reachable, directory not readable since the start):
+   *  what it lacks is unknown, not unwanted. */
+  readonly partial?: true;
 }
 
 export type SourceSink = (snapshot: SourceSnapshot) => void;

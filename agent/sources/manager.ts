@@ -1,0 +1,72 @@
+/** Runs the sources and keeps the merged desired state. Decides nothing about pods. */
+import { createBackoff } from '#api/kit/backoff.ts';
+import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { mergeSnapshots } from './merge.ts';
+import type { DesiredState, PodSource, SourceName, SourceSnapshot } from './types.ts';
+
+export interface SourceManagerDeps {
+  readonly sources: readonly PodSource[];
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export type DesiredListener = (state: DesiredState) => void;
+
+export interface SourceManager {
+  /** Runs every source until `signal` fires. A source that fails is started again with backoff. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+  current(): DesiredState;
+  /** Calls the listener, synchronously, after each change. @returns a function that ends the subscription */
+  onChange(listener: DesiredListener): () => void;
+}
+
+const RESTART_BACKOFF = { initialMs: 1000, maxMs: 60_000, jitter: 0.1 };
+
+export function createSourceManager(deps: SourceManagerDeps): SourceManager {
+  const { sources, clock, log } = deps;
+  const expected = sources.map((source) => source.name);
+  const snapshots = new Map<SourceName, SourceSnapshot>();
+  const listeners = new Set<DesiredListener>();
+  const backoff = createBackoff(RESTART_BACKOFF);
+  let state = mergeSnapshots([], expected);
+
+  function receive(snapshot: SourceSnapshot): void {
+    snapshots.set(snapshot.source, snapshot);
+    state = mergeSnapshots([...snapshots.values()], expected);
+    for (const listener of listeners) {
+      try {
+        listener(state);
+      } catch (thrown) {
+        log.error({ err: asError(thrown) }, 'Desired state listener failed');
+      }
+    }
+  }
+
+  async function runSource(source: PodSource, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        await source.run(signal, receive);
+        if (signal.aborted) return;
+        throw new Error(`source ${source.name} ended by itself`);
+      } catch (thrown) {
+        if (signal.aborted) return;
+        const delayMs = backoff.fail(source.name, clock.now());
+        log.error({ err: asError(thrown), source: source.name, delayMs }, 'Pod source failed, restarting it');
+        // The only way this rejects is the abort, which the loop's condition sees.
+        await sleep(clock, delayMs, signal).catch(() => undefined);
+      }
+    }
+  }
+
+  return {
+    async run(signal) {
+      await Promise.all(sources.map((source) => runSource(source, signal)));
+    },
+    current: () => state,
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}

@@ -1,0 +1,123 @@
+/** The identity that a pod from a manifest gets on this node, where no API server gives it one.
+ *  Pure: the same manifest at the same place on the same node always gives the same identity.
+ *
+ *  Deviation: `config.hash` is the content's digest even when the manifest gives its own uid, so that a changed
+ *  manifest with a fixed uid still replaces its pod. See docs/decisions on static identity. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import type { Pod, Toleration } from '#api/schema/gen/core-v1.ts';
+import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { canonicalJson, contentHash } from './content-hash.ts';
+import type { ManifestOrigin, SourceName } from './types.ts';
+
+export const DEFAULT_NAMESPACE = 'default';
+
+/** Value of the `config.source` annotation: the words that tools of the field look for. */
+const SOURCE_WORDS: Readonly<Record<SourceName, string>> = {
+  file: 'file',
+  url: 'http',
+  socket: 'socket',
+  api: 'api',
+};
+
+/** Static pods outlive every NoExecute taint, as upstream's do. */
+const TOLERATES_EVERY_EVICTION: Toleration = { operator: 'Exists', effect: 'NoExecute' };
+
+/** A uid becomes part of directory, cgroup and container names, so it is kept to what is safe in all of them. */
+const SAFE_UID = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$/;
+
+export interface IdentityContext {
+  readonly nodeName: string;
+  readonly vocabulary: Vocabulary;
+  readonly origin: ManifestOrigin;
+  /** When this content was seen first, in ms since the epoch. */
+  readonly seenMs: number;
+}
+
+/** The name that a pod from `source` runs under. Pods applied by hand keep the name they were given, so that
+ *  `delete` and `logs` take the user's own word; all others are told apart from other nodes' by a suffix. */
+export function staticPodName(name: string, source: SourceName, nodeName: string): string {
+  return source === 'socket' || source === 'api' ? name : `${name}-${nodeName.toLowerCase()}`;
+}
+
+function manifestAnnotations(
+  metadata: ObjectMeta,
+  words: Vocabulary,
+): Readonly<Record<string, string>> | undefined {
+  const own = new Set([words.configSource, words.configHash, words.configSeen, words.configMirror]);
+  const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => !own.has(key));
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+/** Digest of what the manifest asks for and where it lies. Status, bookkeeping of an API server and our own
+ *  annotations do not count; nor do defaults, so a newer agent with other defaults keeps running pods.
+ *  @param pod as decoded, before defaults */
+export function podContentHash(pod: Pod, context: Omit<IdentityContext, 'seenMs'>): string {
+  const { nodeName, vocabulary, origin } = context;
+  const metadata = pod.metadata ?? {};
+  const content = {
+    metadata: {
+      name: metadata.name,
+      namespace: metadata.namespace ?? DEFAULT_NAMESPACE,
+      uid: metadata.uid,
+      labels: metadata.labels,
+      annotations: manifestAnnotations(metadata, vocabulary),
+      ownerReferences: metadata.ownerReferences,
+      finalizers: metadata.finalizers,
+    },
+    spec: pod.spec,
+  };
+  return contentHash(canonicalJson(content), `host:${nodeName}`, `${origin.source}:${origin.location}`);
+}
+
+function withToleration(tolerations: readonly Toleration[] | undefined): readonly Toleration[] {
+  const others = (tolerations ?? []).filter(
+    (entry) =>
+      entry.key !== undefined ||
+      entry.operator !== 'Exists' ||
+      entry.effect !== TOLERATES_EVERY_EVICTION.effect,
+  );
+  return [...others, TOLERATES_EVERY_EVICTION];
+}
+
+/** Gives the pod its static identity.
+ *  @param pod as decoded, before defaults, so that the uid depends on the manifest alone */
+export function withStaticIdentity(pod: Pod, context: IdentityContext): Pod {
+  const { nodeName, vocabulary, origin, seenMs } = context;
+  const { selfLink: _selfLink, deletionTimestamp: _deleted, ...metadata } = pod.metadata ?? {};
+  const { status: _status, ...rest } = pod;
+  const hash = podContentHash(pod, context);
+  return {
+    ...rest,
+    metadata: {
+      ...metadata,
+      ...(metadata.name === undefined ? {} : { name: staticPodName(metadata.name, origin.source, nodeName) }),
+      namespace: metadata.namespace ?? DEFAULT_NAMESPACE,
+      uid: metadata.uid ?? hash,
+      annotations: {
+        ...manifestAnnotations(metadata, vocabulary),
+        [vocabulary.configSource]: SOURCE_WORDS[origin.source],
+        [vocabulary.configHash]: hash,
+        [vocabulary.configSeen]: new Date(seenMs).toISOString(),
+      },
+    },
+    ...(pod.spec === undefined
+      ? {}
+      : { spec: { ...pod.spec, nodeName, tolerations: withToleration(pod.spec.tolerations) } }),
+    status: { phase: 'Pending' },
+  };
+}
+
+/** What a manifest may not say about its own identity. */
+export function validateStaticIdentity(pod: Pod): readonly FieldError[] {
+  const uid = pod.metadata?.uid;
+  if (uid === undefined || SAFE_UID.test(uid)) return [];
+  return [
+    {
+      kind: 'FieldValueInvalid',
+      field: 'metadata.uid',
+      badValue: uid,
+      detail: 'must be at most 63 letters, digits, "-" or ".", beginning and ending with a letter or digit',
+    },
+  ];
+}
