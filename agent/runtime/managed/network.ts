@@ -1,0 +1,111 @@
+/** The pod network of the managed containerd: a private bridge whose subnet meets no existing route.
+ *  Decides and renders only; the caller reads routes and writes the file. */
+import { createHash } from 'node:crypto';
+
+export interface PodNetwork {
+  /** Name of the network and of the file; keys the CNI plugins' own state. */
+  readonly name: string;
+  /** Interface name of the bridge, at most 15 characters. */
+  readonly bridge: string;
+  /** `a.b.c.0/24`. */
+  readonly subnet: string;
+  /** Folder in which host-local keeps its address leases. */
+  readonly leaseDir: string;
+}
+
+/** An IPv4 route: network address and mask as unsigned 32-bit numbers. */
+export interface Route {
+  readonly device: string;
+  readonly network: number;
+  readonly mask: number;
+}
+
+/** No subnet of the private range is free. */
+export class NoFreeSubnetError extends Error {
+  constructor() {
+    super('no /24 network in 10.88.0.0/13 is free of existing routes; give the agent a CNI configuration');
+    this.name = 'NoFreeSubnetError';
+  }
+}
+
+/** Candidates are the 2048 networks of 10.88.0.0/13, away from what home routers and VPNs usually take. */
+const FIRST_CANDIDATE = (10 << 24) | (88 << 16);
+const CANDIDATES = 2048;
+const MASK_24 = 0xffffff00;
+
+/** Reads the text of `/proc/net/route`; lines that are not routes are left out. */
+export function parseRoutes(text: string): readonly Route[] {
+  return text.split('\n').flatMap((line) => {
+    const [device, destination, , , , , , mask] = line.split('\t');
+    if (device === undefined || !isHexWord(destination) || !isHexWord(mask)) return [];
+    return [{ device, network: fromHostOrder(destination), mask: fromHostOrder(mask) }];
+  });
+}
+
+function isHexWord(text: string | undefined): text is string {
+  return text !== undefined && /^[0-9A-F]{8}$/i.test(text);
+}
+
+/** The kernel prints the bytes of an address as a little-endian number. */
+function fromHostOrder(hex: string): number {
+  return Buffer.from(hex, 'hex').readUInt32LE(0);
+}
+
+/** A /24 that overlaps no route but the default one and the bridge's own. Starts at a place that follows
+ *  from the name, so that one name keeps its subnet and two names rarely meet.
+ *  @throws NoFreeSubnetError */
+export function chooseSubnet(name: string, bridge: string, routes: readonly Route[]): string {
+  const taken = routes.filter((route) => route.mask !== 0 && route.device !== bridge);
+  const start = createHash('sha256').update(name).digest().readUInt16BE(0) % CANDIDATES;
+  for (let offset = 0; offset < CANDIDATES; offset += 1) {
+    const network = (FIRST_CANDIDATE + (((start + offset) % CANDIDATES) << 8)) >>> 0;
+    if (!taken.some((route) => overlaps(network, MASK_24, route))) return formatSubnet(network);
+  }
+  throw new NoFreeSubnetError();
+}
+
+function overlaps(network: number, mask: number, route: Route): boolean {
+  const common = mask & route.mask;
+  return (network & common) === (route.network & common);
+}
+
+function formatSubnet(network: number): string {
+  const bytes = [network >>> 24, (network >>> 16) & 255, (network >>> 8) & 255, network & 255];
+  return `${bytes.join('.')}/24`;
+}
+
+/** The bridge's interface name for an agent of this name. */
+export function bridgeName(name: string): string {
+  return `na-${createHash('sha256').update(name).digest('hex').slice(0, 10)}`;
+}
+
+/** The network configuration list, as a CNI runtime reads it.
+ *  @see https://www.cni.dev/docs/spec/ section 1 */
+export function renderConflist(network: PodNetwork): string {
+  const list = {
+    cniVersion: '0.4.0',
+    name: network.name,
+    plugins: [
+      {
+        type: 'bridge',
+        bridge: network.bridge,
+        isGateway: true,
+        ipMasq: true,
+        hairpinMode: true,
+        ipam: {
+          type: 'host-local',
+          dataDir: network.leaseDir,
+          ranges: [[{ subnet: network.subnet }]],
+          routes: [{ dst: '0.0.0.0/0' }],
+        },
+      },
+      { type: 'portmap', capabilities: { portMappings: true } },
+    ],
+  };
+  return `${JSON.stringify(list, undefined, 2)}\n`;
+}
+
+/** The subnet that an earlier run wrote into its configuration list, or undefined when there is none to keep. */
+export function subnetOfConflist(text: string): string | undefined {
+  return /"subnet":\s*"(\d{1,3}(?:\.\d{1,3}){3}\/24)"/.exec(text)?.[1];
+}

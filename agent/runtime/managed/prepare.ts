@@ -1,0 +1,92 @@
+/** Writes what a managed containerd reads at start: its folders, configuration and pod network. */
+import { mkdir, readFile, rename, stat, unlink, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { renderContainerdConfig } from './config.ts';
+import type { ContainerdLayout } from './layout.ts';
+import { bridgeName, chooseSubnet, parseRoutes, renderConflist, subnetOfConflist } from './network.ts';
+import { mayLowerOomScore, type RuntimePrograms } from './programs.ts';
+
+export interface PrepareOptions {
+  readonly layout: ContainerdLayout;
+  readonly programs: RuntimePrograms;
+  /** Names the pod network and, by a hash, its bridge. */
+  readonly networkName: string;
+  readonly sandboxImage: string;
+  readonly systemdCgroup: boolean;
+}
+
+/** A log larger than this is set aside at start, in bytes. */
+const LARGE_LOG_BYTES = 8 * 1024 * 1024;
+
+/** Makes folders and files. Safe to repeat.
+ *  @returns whether the configuration differs from the one that was there */
+export async function prepareContainerd(options: PrepareOptions): Promise<boolean> {
+  const { layout } = options;
+  for (const folder of [layout.rootDir, layout.stateDir, layout.cniConfDir, layout.leaseDir]) {
+    await mkdir(folder, { recursive: true, mode: 0o711 });
+  }
+  await mkdir(dirname(layout.socketPath), { recursive: true, mode: 0o711 });
+  await setLargeLogAside(layout.logPath);
+  await writeNetwork(layout, options.networkName);
+  return replaceFile(
+    layout.configPath,
+    renderContainerdConfig({
+      dataDir: layout.dataDir,
+      runDir: layout.runDir,
+      socketPath: layout.socketPath,
+      sandboxImage: options.sandboxImage,
+      runcPath: options.programs.runc,
+      cniBinDir: options.programs.cniBinDir,
+      cniConfDir: layout.cniConfDir,
+      restrictOomScoreAdj: !(await mayLowerOomScore()),
+      systemdCgroup: options.systemdCgroup,
+    }),
+  );
+}
+
+/** An earlier run's subnet is kept: pods that still run have addresses of it. */
+async function writeNetwork(layout: ContainerdLayout, name: string): Promise<void> {
+  const bridge = bridgeName(name);
+  const kept = subnetOfConflist((await readText(layout.conflistPath)) ?? '');
+  const routes = parseRoutes((await readText('/proc/net/route')) ?? '');
+  const subnet = kept ?? chooseSubnet(name, bridge, routes);
+  await replaceFile(layout.conflistPath, renderConflist({ name, bridge, subnet, leaseDir: layout.leaseDir }));
+}
+
+/** Writes the file in one step unless it already has this text; returns whether it wrote. */
+async function replaceFile(path: string, text: string): Promise<boolean> {
+  if ((await readText(path)) === text) return false;
+  await writeFile(`${path}.new`, text, { mode: 0o644 });
+  await rename(`${path}.new`, path);
+  return true;
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (thrown) {
+    if (isMissing(thrown)) return undefined;
+    throw thrown;
+  }
+}
+
+async function setLargeLogAside(path: string): Promise<void> {
+  try {
+    if ((await stat(path)).size > LARGE_LOG_BYTES) await rename(path, `${path}.1`);
+  } catch (thrown) {
+    if (!isMissing(thrown)) throw thrown;
+  }
+}
+
+/** Removes the file; one that is not there is fine. */
+export async function removeFile(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (thrown) {
+    if (!isMissing(thrown)) throw thrown;
+  }
+}
+
+function isMissing(thrown: unknown): boolean {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT';
+}

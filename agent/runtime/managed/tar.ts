@@ -1,0 +1,65 @@
+/** Writes ustar archives in memory, the same bytes for the same entries: no times, no owners but root. */
+
+export type TarEntry =
+  | { readonly kind: 'file'; readonly path: string; readonly mode: number; readonly content: Uint8Array }
+  | { readonly kind: 'directory'; readonly path: string; readonly mode: number; readonly uid?: number }
+  | { readonly kind: 'symlink'; readonly path: string; readonly target: string };
+
+/** A path or link target that does not fit the format. */
+export class TarFieldError extends Error {
+  constructor(field: string, value: string, limit: number) {
+    super(`tar entry: ${field} ${JSON.stringify(value)} is longer than ${limit} bytes`);
+    this.name = 'TarFieldError';
+  }
+}
+
+const BLOCK = 512;
+const PATH_BYTES = 100;
+const TYPE_FLAGS: Readonly<Record<TarEntry['kind'], string>> = { file: '0', symlink: '2', directory: '5' };
+
+/** The whole archive, in the order of the entries. Paths are relative, directories come before what they hold.
+ *  @throws TarFieldError for a path or target of more than 100 bytes
+ *  @see https://pubs.opengroup.org/onlinepubs/9699919799/utilities/pax.html ustar interchange format */
+export function createTar(entries: readonly TarEntry[]): Buffer {
+  const parts: Uint8Array[] = [];
+  for (const entry of entries) {
+    parts.push(header(entry));
+    if (entry.kind !== 'file') continue;
+    parts.push(entry.content, Buffer.alloc((BLOCK - (entry.content.length % BLOCK)) % BLOCK));
+  }
+  parts.push(Buffer.alloc(2 * BLOCK));
+  return Buffer.concat(parts);
+}
+
+function header(entry: TarEntry): Buffer {
+  const block = Buffer.alloc(BLOCK);
+  const path = entry.kind === 'directory' ? `${entry.path.replace(/\/$/, '')}/` : entry.path;
+  const uid = entry.kind === 'directory' ? (entry.uid ?? 0) : 0;
+  writeText(block, 0, 'path', path);
+  writeOctal(block, 100, 8, entry.kind === 'symlink' ? 0o777 : entry.mode);
+  writeOctal(block, 108, 8, uid);
+  writeOctal(block, 116, 8, uid);
+  writeOctal(block, 124, 12, entry.kind === 'file' ? entry.content.length : 0);
+  writeOctal(block, 136, 12, 0);
+  block.write('        ', 148, 'latin1');
+  block.write(TYPE_FLAGS[entry.kind], 156, 'latin1');
+  if (entry.kind === 'symlink') writeText(block, 157, 'target', entry.target);
+  block.write('ustar\u000000', 257, 'latin1');
+  writeOctal(block, 148, 7, checksum(block));
+  return block;
+}
+
+function writeText(block: Buffer, offset: number, field: string, text: string): void {
+  if (Buffer.byteLength(text) > PATH_BYTES) throw new TarFieldError(field, text, PATH_BYTES);
+  block.write(text, offset, 'utf8');
+}
+
+/** An octal number with a closing zero byte, filling `width` bytes. */
+function writeOctal(block: Buffer, offset: number, width: number, value: number): void {
+  block.write(`${value.toString(8).padStart(width - 1, '0')}\0`, offset, 'latin1');
+}
+
+/** Sum of the header's bytes, with the checksum field itself read as spaces. */
+function checksum(block: Buffer): number {
+  return block.reduce((sum, byte) => sum + byte, 0);
+}
