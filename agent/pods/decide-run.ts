@@ -1,0 +1,223 @@
+/** Bringing a pod up and keeping it up: volumes and sandbox, init containers in order, app containers side by
+ *  side, restarts by policy and backoff. Pure. */
+import type { Container } from '#api/schema/gen/core-v1.ts';
+import type { ObservedContainer, ObservedSandbox } from '../observe/types.ts';
+import {
+  appContainers,
+  initContainers,
+  isSidecar,
+  latest,
+  restartsAfterEnd,
+  succeeded,
+} from './containers.ts';
+import { crashDelayMs } from './crash-backoff.ts';
+import { createDraft, type Draft } from './draft.ts';
+import { podLabel } from './identity.ts';
+import type { ContainerSpec, DecideInput, Decision } from './plan.ts';
+
+export function decideRun(input: DecideInput): Decision {
+  const draft = createDraft();
+  const sandbox = input.observed.sandboxes[0];
+  if (isFinished(input)) {
+    draft.act(finish(input));
+  } else {
+    planVolumes(input, draft);
+    if (sandbox?.ready === true && !input.progress.stoppedSandboxes.has(sandbox.id)) {
+      planContainers(input, sandbox, draft);
+    } else {
+      planSandbox(input, sandbox, draft);
+    }
+  }
+  return draft.decision();
+}
+
+/** Every app container has ended and none is started again, or an init container failed for good. */
+function isFinished(input: DecideInput): boolean {
+  const { pod, observed } = input;
+  if (failedInit(input) !== undefined) return true;
+  return appContainers(pod).every(({ name }) => {
+    const container = latest(observed.containers, name);
+    return container?.state === 'exited' && !restartsAfterEnd(pod, container);
+  });
+}
+
+/** An init container whose failure ends the pod. */
+function failedInit({ pod, observed }: DecideInput): ObservedContainer | undefined {
+  if (pod.spec?.restartPolicy !== 'Never') return undefined;
+  return initContainers(pod)
+    .filter((container) => !isSidecar(container))
+    .map(({ name }) => latest(observed.containers, name))
+    .find((container) => container?.state === 'exited' && !succeeded(container));
+}
+
+function finish(input: DecideInput): {
+  kind: 'finish';
+  phase: 'Succeeded' | 'Failed';
+  reason: string;
+  message: string;
+} {
+  const { pod, observed } = input;
+  const allSucceeded = appContainers(pod).every(({ name }) => {
+    const container = latest(observed.containers, name);
+    return container !== undefined && succeeded(container);
+  });
+  return { kind: 'finish', phase: allSucceeded ? 'Succeeded' : 'Failed', reason: '', message: '' };
+}
+
+function planVolumes({ progress, nowMs }: DecideInput, draft: Draft): void {
+  if (progress.volumes === 'mounted') return;
+  if (nowMs >= progress.volumesRetryAtMs) draft.act({ kind: 'mountVolumes' });
+  else draft.wakeAt(progress.volumesRetryAtMs);
+}
+
+/** A dead sandbox is stopped first, which also ends what still runs in it and frees its network. */
+function planSandbox(input: DecideInput, sandbox: ObservedSandbox | undefined, draft: Draft): void {
+  const { progress, nowMs, pod } = input;
+  for (const { name } of initContainers(pod)) draft.wait(name, 'PodInitializing');
+  for (const { name } of appContainers(pod)) draft.wait(name, startupReason(input));
+  if (sandbox !== undefined && !progress.stoppedSandboxes.has(sandbox.id)) {
+    draft.act({ kind: 'stopSandbox', sandboxId: sandbox.id });
+  } else if (nowMs >= progress.sandboxRetryAtMs) {
+    draft.act({ kind: 'createSandbox', attempt: sandbox === undefined ? 0 : sandbox.attempt + 1 });
+  } else {
+    draft.wakeAt(progress.sandboxRetryAtMs);
+  }
+}
+
+const startupReason = (input: DecideInput): string =>
+  initContainers(input.pod).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+
+function planContainers(input: DecideInput, sandbox: ObservedSandbox, draft: Draft): void {
+  const initialized = planInit(input, sandbox, draft);
+  for (const container of appContainers(input.pod)) {
+    if (initialized) planContainer({ input, sandbox, draft, spec: container, kind: 'app' });
+    else draft.wait(container.name, 'PodInitializing');
+  }
+  if (!initialized) return;
+  for (const container of input.pod.spec?.ephemeralContainers ?? []) {
+    planContainer({ input, sandbox, draft, spec: container, kind: 'ephemeral' });
+  }
+}
+
+/** Plans the init containers; returns whether the app containers may start. */
+function planInit(input: DecideInput, sandbox: ObservedSandbox, draft: Draft): boolean {
+  const here = input.observed.containers.filter(({ sandboxId }) => sandboxId === sandbox.id);
+  const appStarted = appContainers(input.pod).some(({ name }) => latest(here, name) !== undefined);
+  let mayProceed = true;
+  for (const spec of initContainers(input.pod)) {
+    if (isSidecar(spec)) {
+      if (!mayProceed && !appStarted) draft.wait(spec.name, 'PodInitializing');
+      else mayProceed = planSidecar(input, sandbox, spec, draft) && mayProceed;
+    } else if (!appStarted && mayProceed) {
+      mayProceed = planInitContainer(input, sandbox, spec, draft);
+    } else if (!mayProceed) {
+      draft.wait(spec.name, 'PodInitializing');
+    }
+  }
+  return mayProceed || appStarted;
+}
+
+function planSidecar(input: DecideInput, sandbox: ObservedSandbox, spec: Container, draft: Draft): boolean {
+  planContainer({ input, sandbox, draft, spec, kind: 'init' });
+  const running = latest(input.observed.containers, spec.name);
+  if (running?.state !== 'running' || running.sandboxId !== sandbox.id) return false;
+  return spec.startupProbe === undefined || input.progress.probes.get(running.id)?.started === true;
+}
+
+/** Returns whether the container has done its work in this sandbox. */
+function planInitContainer(
+  input: DecideInput,
+  sandbox: ObservedSandbox,
+  spec: Container,
+  draft: Draft,
+): boolean {
+  const previous = latest(input.observed.containers, spec.name);
+  const isHere = previous?.sandboxId === sandbox.id;
+  if (isHere && succeeded(previous)) return true;
+  planContainer({ input, sandbox, draft, spec, kind: 'init', rerun: !isHere });
+  return false;
+}
+
+interface ContainerPlan {
+  readonly input: DecideInput;
+  readonly sandbox: ObservedSandbox;
+  readonly draft: Draft;
+  readonly spec: ContainerSpec;
+  readonly kind: ObservedContainer['kind'];
+  /** The container ended in an earlier sandbox and has to do its work again, without backoff. */
+  readonly rerun?: boolean;
+}
+
+/** Starts, restarts, kills or leaves alone one container whose turn it is. */
+function planContainer(plan: ContainerPlan): void {
+  const { input, draft, spec } = plan;
+  const previous = latest(input.observed.containers, spec.name);
+  if (previous === undefined) return planStart(plan, undefined);
+  switch (previous.state) {
+    case 'running':
+      return planRunning(plan, previous);
+    case 'created':
+      draft.wait(spec.name, 'ContainerCreating');
+      return draft.act({ kind: 'removeContainer', container: previous });
+    case 'unknown':
+      return draft.act(killAction(plan, previous, 'StateUnknown', 'its state could not be read'));
+    case 'exited':
+      if (startsAgain(plan, previous)) planStart(plan, previous);
+  }
+}
+
+function planRunning(plan: ContainerPlan, container: ObservedContainer): void {
+  const failure = plan.input.progress.probes.get(container.id)?.failure;
+  if (failure === undefined) return;
+  plan.draft.act(killAction(plan, container, 'Unhealthy', failure.message, failure.gracePeriodSeconds));
+}
+
+function killAction(
+  { input }: ContainerPlan,
+  container: ObservedContainer,
+  reason: 'Unhealthy' | 'StateUnknown',
+  message: string,
+  graceSeconds?: number,
+) {
+  const gracePeriodSeconds = graceSeconds ?? input.pod.spec?.terminationGracePeriodSeconds ?? 30;
+  return { kind: 'killContainer', container, reason, message, gracePeriodSeconds } as const;
+}
+
+function startsAgain({ input, spec, kind }: ContainerPlan, previous: ObservedContainer): boolean {
+  if (kind === 'ephemeral') return false;
+  if (kind === 'init')
+    return 'restartPolicy' in spec || input.pod.spec?.restartPolicy !== 'Never' || succeeded(previous);
+  return restartsAfterEnd(input.pod, previous);
+}
+
+/** Starts a container unless its volumes, its backoff or its last failed start say to wait. */
+function planStart(plan: ContainerPlan, previous: ObservedContainer | undefined): void {
+  const { input, draft, spec, kind, sandbox } = plan;
+  const progress = input.progress.containers.get(spec.name);
+  const crashDelay =
+    previous === undefined || plan.rerun === true ? 0 : crashDelayMs(progress?.crash, previous.finishedAtMs);
+  const crashReadyMs = (previous?.finishedAtMs ?? 0) + crashDelay;
+  const retryAtMs = progress?.failure?.retryAtMs ?? 0;
+  if (crashDelay > 0 && input.nowMs < crashReadyMs) {
+    draft.wait(spec.name, 'CrashLoopBackOff', crashMessage(plan, crashDelay));
+    return draft.wakeAt(crashReadyMs);
+  }
+  if (progress?.failure === undefined) draft.wait(spec.name, waitingReason(plan));
+  else draft.wait(spec.name, progress.failure.reason, progress.failure.message);
+  if (input.nowMs < retryAtMs) return draft.wakeAt(retryAtMs);
+  if (input.progress.volumes !== 'mounted') return;
+  const attempt = previous === undefined ? 0 : previous.attempt + 1;
+  draft.act({ kind: 'startContainer', spec, containerKind: kind, attempt, sandboxId: sandbox.id, previous });
+}
+
+const waitingReason = (plan: ContainerPlan): string =>
+  plan.kind === 'init' ? 'PodInitializing' : 'ContainerCreating';
+
+const crashMessage = ({ input, spec }: ContainerPlan, delayMs: number): string =>
+  `back-off ${formatDelay(delayMs)} restarting failed container=${spec.name} pod=${podLabel(input.pod)}`;
+
+/** `10s`, `2m40s`: whole seconds as the field writes durations. */
+function formatDelay(delayMs: number): string {
+  const seconds = Math.round(delayMs / 1000);
+  return seconds < 60 ? `${seconds}s` : `${Math.floor(seconds / 60)}m${seconds % 60}s`;
+}

@@ -1,0 +1,54 @@
+/** Ending a pod: containers, then sidecars in reverse order, then sandbox, then volumes; and when the pod is
+ *  not wanted any more, everything that is left of it. Pure. */
+import type { ObservedContainer } from '../observe/types.ts';
+import { initContainers, isSidecar } from './containers.ts';
+import type { DecideInput, Decision, KillReason, PodAction } from './plan.ts';
+import { containerKey } from './plan.ts';
+
+const decision = (actions: readonly PodAction[]): Decision => ({
+  actions,
+  waiting: new Map(),
+  wakeAtMs: undefined,
+});
+
+export function decideTeardown(input: DecideInput): Decision {
+  const { observed, progress, intent } = input;
+  const alive = observed.containers.filter(({ state }) => state === 'running' || state === 'unknown');
+  if (alive.length > 0) return decision(nextToKill(input, alive).map((container) => kill(input, container)));
+  if (containerWorkUnderWay(input)) return decision([]);
+
+  const sandbox = observed.sandboxes.find(({ ready, id }) => ready && !progress.stoppedSandboxes.has(id));
+  if (sandbox !== undefined) return decision([{ kind: 'stopSandbox', sandboxId: sandbox.id }]);
+  if (progress.busy.has('sandbox')) return decision([]);
+
+  const keepVolumes = intent.kind === 'run' && input.keepTerminatedVolumes;
+  if (progress.volumes !== 'none' && !keepVolumes) {
+    if (input.nowMs >= progress.volumesRetryAtMs) return decision([{ kind: 'unmountVolumes' }]);
+    return { ...decision([]), wakeAtMs: progress.volumesRetryAtMs };
+  }
+  return decision(intent.kind === 'remove' ? [{ kind: 'removePod' }] : []);
+}
+
+function containerWorkUnderWay(input: DecideInput): boolean {
+  return [...input.progress.busy].some((key) => key.startsWith(containerKey('')));
+}
+
+/** App, init and ephemeral containers first, all at once; then sidecars, last started first, one by one. */
+function nextToKill(input: DecideInput, alive: readonly ObservedContainer[]): readonly ObservedContainer[] {
+  const sidecarNames = initContainers(input.pod)
+    .filter(isSidecar)
+    .map(({ name }) => name);
+  const others = alive.filter(({ name }) => !sidecarNames.includes(name));
+  if (others.length > 0) return others;
+  const last = sidecarNames.findLast((name) => alive.some((container) => container.name === name));
+  return alive.filter(({ name }) => name === last);
+}
+
+function kill(input: DecideInput, container: ObservedContainer): PodAction {
+  const { intent, progress, pod } = input;
+  const reason: KillReason = intent.kind === 'remove' ? 'PodDeleted' : 'PodFinished';
+  const gracePeriodSeconds =
+    intent.kind === 'remove' ? intent.gracePeriodSeconds : (pod.spec?.terminationGracePeriodSeconds ?? 30);
+  const message = progress.terminal?.message ?? '';
+  return { kind: 'killContainer', container, reason, message, gracePeriodSeconds };
+}
