@@ -278,7 +278,8 @@ function superviseContainerd(
     if (current === undefined) await supervision;
     if (current !== undefined && current.pid !== pid) await endProcess(context, current.pid);
     current = undefined;
-    await Promise.all([removeFile(layout.pidPath), removeFile(layout.socketPath)]);
+    const leftovers = [layout.pidPath, layout.socketPath, `${layout.socketPath}.ttrpc`];
+    await Promise.all(leftovers.map(removeFile));
   }
 
   return {

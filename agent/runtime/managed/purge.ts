@@ -1,0 +1,147 @@
+/** Removes a managed containerd with everything that it ran: pods, processes, cgroups, mounts, network, folders.
+ *  Works from the machine's state alone, so it also cleans up after an instance that crashed. */
+import { execFile } from 'node:child_process';
+import { readFile, rm, rmdir } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { RuntimeService } from '#cri/gen/cri-v1.ts';
+import { cgroupFolders } from './cgroup-paths.ts';
+import type { ContainerdLayout } from './layout.ts';
+import { mountPointsUnder } from './mounts.ts';
+import { bridgeName } from './network.ts';
+import { isContainerdOf, isShimOf, listProcesses, type ProcessImage, withDescendants } from './process.ts';
+
+const run = promisify(execFile);
+
+export type SandboxRemover = Pick<RuntimeService, 'listPodSandbox' | 'stopPodSandbox' | 'removePodSandbox'>;
+
+export interface PurgeDeps {
+  readonly log: Logger;
+  /** The running instance, asked first to remove its pods, so that the network plugins undo their rules. */
+  readonly runtime?: SandboxRemover;
+}
+
+export interface PurgeOptions {
+  readonly layout: ContainerdLayout;
+  readonly networkName: string;
+}
+
+/** Pods removed at the same time. */
+const REMOVALS_AT_ONCE = 4;
+/** How often to try a cgroup or a mount that is still busy with dying processes. */
+const TRIES = 40;
+const TRY_AFTER_MS = 25;
+
+/** Safe to repeat. What could not be removed is logged, and named in the error at the end.
+ *  @throws AggregateError */
+export async function purgeContainerd(deps: PurgeDeps, options: PurgeOptions): Promise<void> {
+  const { layout } = options;
+  const errors: Error[] = [];
+  const attempt = async (what: string, step: () => Promise<void>): Promise<void> => {
+    try {
+      await step();
+    } catch (thrown) {
+      deps.log.warn({ err: asError(thrown), what }, 'Clean-up step failed');
+      errors.push(new Error(`${what} failed`, { cause: thrown }));
+    }
+  };
+  const { runtime } = deps;
+  if (runtime !== undefined) await attempt('removing pods', () => removeSandboxes(runtime));
+  await attempt('ending processes', () => endEverything(layout));
+  await attempt('unmounting', () => unmountUnder([layout.stateDir, layout.rootDir]));
+  await attempt('removing the bridge', () => removeBridge(bridgeName(options.networkName)));
+  await attempt('removing folders', async () => {
+    await rm(layout.stateDir, { recursive: true, force: true });
+    await rm(layout.rootDir, { recursive: true, force: true });
+    await rm(layout.socketPath, { force: true });
+    await rm(`${layout.socketPath}.ttrpc`, { force: true });
+  });
+  if (errors.length > 0)
+    throw new AggregateError(errors, 'the managed containerd was not removed completely');
+}
+
+/** Stops and removes every pod sandbox with its containers. */
+async function removeSandboxes(runtime: SandboxRemover): Promise<void> {
+  const { items } = await runtime.listPodSandbox({});
+  const queue = items.map((sandbox) => sandbox.id);
+  const worker = async (): Promise<void> => {
+    for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
+      await runtime.stopPodSandbox({ podSandboxId: id });
+      await runtime.removePodSandbox({ podSandboxId: id });
+    }
+  };
+  await Promise.all(Array.from({ length: REMOVALS_AT_ONCE }, worker));
+}
+
+/** Kills the containerd, its shims and their containers, and removes the containers' cgroups. */
+async function endEverything(layout: ContainerdLayout): Promise<void> {
+  const all = await listProcesses();
+  const daemons = all.filter((process) => isContainerdOf(process, layout.configPath));
+  const shims = all.filter((process) => isShimOf(process, layout.socketPath));
+  const contained = withDescendants(shims, all).filter((process) => !shims.includes(process));
+  const cgroups = new Set((await Promise.all(contained.map(cgroupsOf))).flat());
+  // The daemon first: it would start to tidy up after the others.
+  for (const process of [...daemons, ...contained, ...shims]) kill(process);
+  for (const folder of cgroups) await removeCgroup(folder);
+}
+
+function kill(target: ProcessImage): void {
+  try {
+    process.kill(target.pid, 'SIGKILL');
+  } catch (thrown) {
+    if (!hasCode(thrown, 'ESRCH')) throw thrown;
+  }
+}
+
+async function cgroupsOf(target: ProcessImage): Promise<readonly string[]> {
+  try {
+    const folders = cgroupFolders(await readFile(`/proc/${target.pid}/cgroup`, 'utf8'));
+    // A container without a cgroup of its own shares its shim's; only folders named by a container id are ours.
+    return folders.filter((folder) => /[0-9a-f]{64}(?:\.scope)?$/.test(folder));
+  } catch {
+    // It ended meanwhile.
+    return [];
+  }
+}
+
+async function removeCgroup(folder: string): Promise<void> {
+  await retryWhileBusy(async () => {
+    try {
+      await rmdir(folder);
+    } catch (thrown) {
+      if (!hasCode(thrown, 'ENOENT')) throw thrown;
+    }
+  });
+}
+
+/** Unmounts everything below the folders, again and again until nothing is left of stacked mounts. */
+async function unmountUnder(folders: readonly string[]): Promise<void> {
+  for (const folder of folders) {
+    const points = mountPointsUnder(await readFile('/proc/self/mountinfo', 'utf8'), folder);
+    for (const point of points) await retryWhileBusy(async () => void (await run('umount', [point])));
+  }
+}
+
+async function removeBridge(bridge: string): Promise<void> {
+  try {
+    await run('ip', ['link', 'delete', bridge, 'type', 'bridge']);
+  } catch (thrown) {
+    if (!/Cannot find device/.test(asError(thrown).message)) throw thrown;
+  }
+}
+
+async function retryWhileBusy(step: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await step();
+    } catch (thrown) {
+      if (attempt >= TRIES) throw thrown;
+      await new Promise((resolve) => setTimeout(resolve, TRY_AFTER_MS));
+    }
+  }
+}
+
+function hasCode(thrown: unknown, code: string): boolean {
+  return thrown instanceof Error && 'code' in thrown && thrown.code === code;
+}
