@@ -37,6 +37,8 @@ export interface Vocabulary {
   readonly managedHostsHeader: string;
   /** User agent prefix of HTTP probes. */
   readonly probeUserAgent: string;
+  /** What the agent calls itself as the source of events. */
+  readonly agentComponent: string;
 }
 
 const plat: Vocabulary = {
@@ -66,6 +68,7 @@ const plat: Vocabulary = {
   labelHostname: 'plat.io/hostname',
   managedHostsHeader: '# Plat-managed hosts file',
   probeUserAgent: 'plat-probe',
+  agentComponent: 'nodeagent',
 };
 
 const kubernetes: Vocabulary = {
@@ -95,6 +98,7 @@ const kubernetes: Vocabulary = {
   labelHostname: 'kubernetes.io/hostname',
   managedHostsHeader: '# Kubernetes-managed hosts file',
   probeUserAgent: 'kube-probe',
+  agentComponent: 'kubelet',
 };
 
 export const VOCABULARIES: Readonly<Record<VocabularyName, Vocabulary>> = { plat, kubernetes };

@@ -28,7 +28,12 @@ export interface SourcePod {
   readonly origin: ManifestOrigin;
 }
 
-export type ConfigObject = ConfigMap | Secret | PersistentVolume | PersistentVolumeClaim;
+/** A configuration object from a manifest; `kind` is always set and tells the types apart. */
+export type ConfigObject =
+  | (ConfigMap & { readonly kind: 'ConfigMap' })
+  | (Secret & { readonly kind: 'Secret' })
+  | (PersistentVolume & { readonly kind: 'PersistentVolume' })
+  | (PersistentVolumeClaim & { readonly kind: 'PersistentVolumeClaim' });
 
 export interface SourceObject {
   readonly object: ConfigObject;

@@ -1,0 +1,94 @@
+/** Keeps a noisy part from flooding the events: repeats are counted, many messages of one reason are combined,
+ *  and an object that never stops is cut off for a while. Pure but for the tables it is asked to keep.
+ *  Limits as upstream's event recorder: 10 like events in 10 minutes are combined; 25 at once, then one per
+ *  5 minutes for each object. */
+
+export interface CorrelateInput {
+  /** Names source, object, type and reason: events alike but for the message. */
+  readonly groupKey: string;
+  /** Names the object alone: what the rate limit counts by. */
+  readonly objectKey: string;
+  readonly message: string;
+}
+
+export type Correlation =
+  | { readonly kind: 'dropped' }
+  /** Store it under `key`: a known key is a repeat, a new one a new event. */
+  | { readonly kind: 'kept'; readonly key: string; readonly message: string };
+
+export interface Correlator {
+  correlate(input: CorrelateInput, nowMs: number): Correlation;
+}
+
+export interface CorrelatorLimits {
+  readonly combineAfter: number;
+  readonly combineWindowMs: number;
+  readonly burst: number;
+  readonly refillMs: number;
+  /** Groups and objects remembered; the least recently used is forgotten. */
+  readonly maxKeys: number;
+}
+
+export const UPSTREAM_LIMITS: CorrelatorLimits = {
+  combineAfter: 10,
+  combineWindowMs: 600_000,
+  burst: 25,
+  refillMs: 300_000,
+  maxKeys: 4096,
+};
+
+interface Group {
+  readonly messages: Set<string>;
+  lastMs: number;
+}
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+/** A map that forgets its least recently used entry above `max` entries. */
+function createRecent<V>(max: number, create: (nowMs: number) => V): (key: string, nowMs: number) => V {
+  const entries = new Map<string, V>();
+  return (key, nowMs) => {
+    const entry = entries.get(key) ?? create(nowMs);
+    entries.delete(key);
+    entries.set(key, entry);
+    const oldest = entries.keys().next();
+    if (entries.size > max && oldest.done !== true) entries.delete(oldest.value);
+    return entry;
+  };
+}
+
+export function createCorrelator(limits: CorrelatorLimits = UPSTREAM_LIMITS): Correlator {
+  const groupOf = createRecent<Group>(limits.maxKeys, (nowMs) => ({ messages: new Set(), lastMs: nowMs }));
+  const bucketOf = createRecent<Bucket>(limits.maxKeys, (nowMs) => ({ tokens: limits.burst, atMs: nowMs }));
+
+  function combine(input: CorrelateInput, nowMs: number): { key: string; message: string } {
+    const group = groupOf(input.groupKey, nowMs);
+    if (nowMs - group.lastMs > limits.combineWindowMs) group.messages.clear();
+    group.lastMs = nowMs;
+    if (group.messages.size < limits.combineAfter) group.messages.add(input.message);
+    if (group.messages.size < limits.combineAfter) {
+      return { key: `${input.groupKey}\n${input.message}`, message: input.message };
+    }
+    return { key: input.groupKey, message: `(combined from similar events): ${input.message}` };
+  }
+
+  function admit(objectKey: string, nowMs: number): boolean {
+    const bucket = bucketOf(objectKey, nowMs);
+    const refill = Math.max(0, nowMs - bucket.atMs) / limits.refillMs;
+    bucket.tokens = Math.min(limits.burst, bucket.tokens + refill);
+    bucket.atMs = nowMs;
+    if (bucket.tokens < 1) return false;
+    bucket.tokens -= 1;
+    return true;
+  }
+
+  return {
+    correlate(input, nowMs) {
+      const combined = combine(input, nowMs);
+      return admit(input.objectKey, nowMs) ? { kind: 'kept', ...combined } : { kind: 'dropped' };
+    },
+  };
+}

@@ -1,0 +1,98 @@
+/** Which configuration objects a pod needs. Pure. */
+
+import type { ConfigObject } from '#agent/sources/types.ts';
+import type {
+  Container,
+  EphemeralContainer,
+  Pod,
+  PodSpec,
+  Volume,
+  VolumeProjection,
+} from '#api/schema/gen/core-v1.ts';
+
+export type ObjectKind = ConfigObject['kind'];
+
+/** Names one object; `namespace` is empty for a PersistentVolume. */
+export interface ObjectKey {
+  readonly kind: ObjectKind;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** One text per object, for maps and sets: `ConfigMap default/app`. */
+export function formatObjectKey(key: ObjectKey): string {
+  return `${key.kind} ${key.namespace}/${key.name}`;
+}
+
+type Reference = readonly [kind: ObjectKind, name: string | undefined];
+
+function containerReferences(container: Container | EphemeralContainer): readonly Reference[] {
+  return [
+    ...(container.env ?? []).flatMap((variable): Reference[] => [
+      ['ConfigMap', variable.valueFrom?.configMapKeyRef?.name],
+      ['Secret', variable.valueFrom?.secretKeyRef?.name],
+    ]),
+    ...(container.envFrom ?? []).flatMap((source): Reference[] => [
+      ['ConfigMap', source.configMapRef?.name],
+      ['Secret', source.secretRef?.name],
+    ]),
+  ];
+}
+
+function projectionReferences(projection: VolumeProjection): readonly Reference[] {
+  return [
+    ['ConfigMap', projection.configMap?.name],
+    ['Secret', projection.secret?.name],
+  ];
+}
+
+/** Secrets with which a volume source logs in to its server. */
+function loginReferences(volume: Volume): readonly Reference[] {
+  return [
+    ['Secret', volume.azureFile?.secretName],
+    ['Secret', volume.cephfs?.secretRef?.name],
+    ['Secret', volume.cinder?.secretRef?.name],
+    ['Secret', volume.csi?.nodePublishSecretRef?.name],
+    ['Secret', volume.flexVolume?.secretRef?.name],
+    ['Secret', volume.iscsi?.secretRef?.name],
+    ['Secret', volume.rbd?.secretRef?.name],
+    ['Secret', volume.scaleIO?.secretRef.name],
+    ['Secret', volume.storageos?.secretRef?.name],
+  ];
+}
+
+function volumeReferences(volume: Volume, podName: string): readonly Reference[] {
+  return [
+    ['ConfigMap', volume.configMap?.name],
+    ['Secret', volume.secret?.secretName],
+    ['PersistentVolumeClaim', volume.persistentVolumeClaim?.claimName],
+    // A generic ephemeral volume's claim is named after the pod and the volume.
+    ['PersistentVolumeClaim', volume.ephemeral === undefined ? undefined : `${podName}-${volume.name}`],
+    ...(volume.projected?.sources ?? []).flatMap(projectionReferences),
+    ...loginReferences(volume),
+  ];
+}
+
+function specReferences(spec: PodSpec, podName: string): readonly Reference[] {
+  return [
+    ...[...(spec.initContainers ?? []), ...spec.containers, ...(spec.ephemeralContainers ?? [])].flatMap(
+      containerReferences,
+    ),
+    ...(spec.volumes ?? []).flatMap((volume) => volumeReferences(volume, podName)),
+    ...(spec.imagePullSecrets ?? []).map((reference): Reference => ['Secret', reference.name]),
+  ];
+}
+
+/** Every ConfigMap, Secret and PersistentVolumeClaim that the pod's manifest names, once each, whether or not
+ *  it exists: environment, volumes, projections, volume logins, image pull secrets. */
+export function objectReferences(pod: Pod): readonly ObjectKey[] {
+  const namespace = pod.metadata?.namespace ?? '';
+  if (pod.spec === undefined) return [];
+  const found = new Map<string, ObjectKey>();
+  for (const [kind, name] of specReferences(pod.spec, pod.metadata?.name ?? '')) {
+    if (name === undefined || name === '') continue;
+    const key = { kind, namespace, name };
+    found.set(formatObjectKey(key), key);
+  }
+  return [...found.values()];
+}

@@ -1,0 +1,100 @@
+/** The configuration objects that manifests brought, and what changed in them. Keeps nothing on disk. */
+import { isDeepStrictEqual } from 'node:util';
+import type { ConfigObject, SourceObject } from '#agent/sources/types.ts';
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { ObjectReader } from '#api/schema/object-reader.ts';
+import { formatObjectKey, type ObjectKey, type ObjectKind } from './references.ts';
+
+/** Objects that are new, different or gone. */
+export type ChangedKeys = readonly ObjectKey[];
+
+export interface ObjectStore extends ObjectReader {
+  /** Takes the whole new content, tells the listeners what changed, and returns it. */
+  replace(objects: readonly SourceObject[]): ChangedKeys;
+  /** Every object, in the order of the sources. */
+  list(): readonly ConfigObject[];
+  /** Calls the listener, synchronously, after each replace that changed something.
+   *  @returns a function that ends the subscription */
+  onChange(listener: (changed: ChangedKeys) => void): () => void;
+}
+
+interface Entry {
+  readonly key: ObjectKey;
+  readonly object: ConfigObject;
+}
+
+function keyOf(object: ConfigObject): ObjectKey {
+  const { namespace = '', name = '' } = object.metadata ?? {};
+  return { kind: object.kind, namespace: object.kind === 'PersistentVolume' ? '' : namespace, name };
+}
+
+function indexObjects(objects: readonly SourceObject[]): Map<string, Entry> {
+  const index = new Map<string, Entry>();
+  for (const { object } of objects) {
+    const key = keyOf(object);
+    const text = formatObjectKey(key);
+    // Sources are merged first-wins; keep that even if handed two.
+    if (!index.has(text)) index.set(text, { key, object });
+  }
+  return index;
+}
+
+function changedKeys(before: ReadonlyMap<string, Entry>, after: ReadonlyMap<string, Entry>): ChangedKeys {
+  const gone = [...before].filter(([text]) => !after.has(text));
+  const different = [...after].filter(([text, entry]) => {
+    const old = before.get(text)?.object;
+    return old !== entry.object && !isDeepStrictEqual(old, entry.object);
+  });
+  return [...different, ...gone].map(([, entry]) => entry.key);
+}
+
+export function createObjectStore(deps: { readonly log: Logger }): ObjectStore {
+  const listeners = new Set<(changed: ChangedKeys) => void>();
+  let index = new Map<string, Entry>();
+
+  function get(kind: ObjectKind, namespace: string, name: string): ConfigObject | undefined {
+    return index.get(formatObjectKey({ kind, namespace, name }))?.object;
+  }
+
+  function tell(changed: ChangedKeys): void {
+    for (const listener of listeners) {
+      try {
+        listener(changed);
+      } catch (thrown) {
+        deps.log.error({ err: asError(thrown) }, 'Object listener failed');
+      }
+    }
+  }
+
+  return {
+    replace(objects) {
+      const next = indexObjects(objects);
+      const changed = changedKeys(index, next);
+      index = next;
+      if (changed.length > 0) tell(changed);
+      return changed;
+    },
+    list: () => [...index.values()].map((entry) => entry.object),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    async getConfigMap(namespace, name) {
+      const object = get('ConfigMap', namespace, name);
+      return object?.kind === 'ConfigMap' ? object : undefined;
+    },
+    async getSecret(namespace, name) {
+      const object = get('Secret', namespace, name);
+      return object?.kind === 'Secret' ? object : undefined;
+    },
+    async getPersistentVolumeClaim(namespace, name) {
+      const object = get('PersistentVolumeClaim', namespace, name);
+      return object?.kind === 'PersistentVolumeClaim' ? object : undefined;
+    },
+    async getPersistentVolume(name) {
+      const object = get('PersistentVolume', '', name);
+      return object?.kind === 'PersistentVolume' ? object : undefined;
+    },
+  };
+}
