@@ -1,0 +1,39 @@
+/** The one error of the protobuf codec. */
+
+/** `Truncated`: the bytes end inside a value. `Malformed`: they are no protobuf, or not of this message.
+ *  `LimitExceeded`: nested too deep, too long or too many messages. `InvalidValue`: a value to be encoded
+ *  is not of its field's type. `UnknownType`: the table has no such message. */
+export type ProtobufErrorReason =
+  | 'Truncated'
+  | 'Malformed'
+  | 'LimitExceeded'
+  | 'InvalidValue'
+  | 'UnknownType';
+
+/** Bytes or a value that the protobuf codec refuses. */
+export class ProtobufError extends Error {
+  override readonly name = 'ProtobufError';
+  readonly reason: ProtobufErrorReason;
+  /** The field at fault from the outermost message on: `config.mounts[2].hostPath`; empty if none is. */
+  readonly path: string;
+  private readonly fault: string;
+
+  constructor(reason: ProtobufErrorReason, fault: string, path = '') {
+    super(path === '' ? fault : `${path}: ${fault}`);
+    this.reason = reason;
+    this.path = path;
+    this.fault = fault;
+  }
+
+  /** The same error seen from one message further out. */
+  within(field: string): ProtobufError {
+    const joined =
+      this.path === '' || this.path.startsWith('[') ? field + this.path : `${field}.${this.path}`;
+    return new ProtobufError(this.reason, this.fault, joined);
+  }
+}
+
+/** `thrown` with `field` put in front of its path; anything but a ProtobufError is returned as it is. */
+export function withinField(thrown: unknown, field: string): unknown {
+  return thrown instanceof ProtobufError ? thrown.within(field) : thrown;
+}

@@ -1,0 +1,103 @@
+/** The description of a protobuf package as data, and how its names are resolved. */
+import { ProtobufError } from './error.ts';
+
+/** A package as its fact table has it. Members that start with `$` are remarks.
+ *  Messages and enums that are nested in another message are named `Outer.Inner`. */
+export interface ProtoTable {
+  readonly protoPackage: string;
+  /** `proto3`: numbers packed, zero scalars left out. `proto2`: the rules of API objects, which are
+   *  proto2 with generated code of its own habits: numbers unpacked, scalars and messages always
+   *  written unless `optional`, map keys sorted. Unless given, `proto3`. */
+  readonly syntax?: string;
+  readonly messages: Readonly<Record<string, unknown>>;
+  readonly enums?: Readonly<Record<string, unknown>>;
+}
+
+/** One field of a message, as parsed from the table. */
+export interface FieldFact {
+  /** Name in the decoded object. */
+  readonly name: string;
+  readonly number: number;
+  readonly type: string;
+  readonly repeated: boolean;
+  /** The key's type if the field is a map; `type` is the value's. */
+  readonly mapKey: string | undefined;
+  /** A scalar whose absence differs from zero. */
+  readonly optional: boolean;
+  readonly oneof: string | undefined;
+}
+
+/** Messages of google.protobuf that a table may name without having them. */
+export const WELL_KNOWN_MESSAGES: Readonly<Record<string, unknown>> = {
+  'google.protobuf.BoolValue': { value: { number: 1, type: 'bool' } },
+  'google.protobuf.Timestamp': {
+    seconds: { number: 1, type: 'int64' },
+    nanos: { number: 2, type: 'int32' },
+  },
+  'google.protobuf.Any': {
+    type_url: { number: 1, type: 'string' },
+    value: { number: 2, type: 'bytes' },
+  },
+};
+
+/** The name a field has in decoded objects: `pod_sandbox_id` is `podSandboxId`. */
+export function fieldName(protoName: string): string {
+  return protoName.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** The entry that `type` means when a field of message `owner` names it: the innermost scope wins. */
+export function resolveType(
+  names: Readonly<Record<string, unknown>> | undefined,
+  owner: string,
+  type: string,
+): string | undefined {
+  if (names === undefined) return undefined;
+  for (let scope = owner; ; scope = scope.slice(0, Math.max(scope.lastIndexOf('.'), 0))) {
+    const name = scope === '' ? type : `${scope}.${type}`;
+    if (Object.hasOwn(names, name)) return name;
+    if (scope === '') return undefined;
+  }
+}
+
+/** The fields of a message by ascending number.
+ *  @throws ProtobufError (`UnknownType`) if the table's entry is not a message. */
+export function parseFields(message: string, entry: unknown): readonly FieldFact[] {
+  if (!isRecord(entry)) throw new ProtobufError('UnknownType', `no message ${message} in the table`);
+  return Object.entries(entry)
+    .filter(([name]) => !name.startsWith('$'))
+    .map(([name, fact]) => parseField(`${message}.${name}`, name, fact))
+    .sort((a, b) => a.number - b.number);
+}
+
+function parseField(where: string, protoName: string, fact: unknown): FieldFact {
+  if (!isRecord(fact) || typeof fact['number'] !== 'number' || typeof fact['type'] !== 'string') {
+    throw new ProtobufError('UnknownType', `table entry ${where} has no number or type`);
+  }
+  return {
+    name: fieldName(protoName),
+    number: fact['number'],
+    type: fact['type'],
+    repeated: fact['repeated'] === true,
+    mapKey: typeof fact['map'] === 'string' ? fact['map'] : undefined,
+    optional: fact['optional'] === true,
+    oneof: typeof fact['oneof'] === 'string' ? fact['oneof'] : undefined,
+  };
+}
+
+/** The names and numbers of an enum.
+ *  @throws ProtobufError (`UnknownType`) if the table's entry is not an enum. */
+export function parseEnum(
+  name: string,
+  entry: unknown,
+): readonly (readonly [name: string, number: number])[] {
+  if (!isRecord(entry)) throw new ProtobufError('UnknownType', `no enum ${name} in the table`);
+  const values: [string, number][] = [];
+  for (const [key, value] of Object.entries(entry)) {
+    if (!key.startsWith('$') && typeof value === 'number') values.push([key, value]);
+  }
+  return values;
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
