@@ -106,6 +106,9 @@ export const VOCABULARIES: Readonly<Record<VocabularyName, Vocabulary>> = { plat
 /** The namespace in which containerd's CRI plugin keeps its objects, in either vocabulary. */
 export const CONTAINERD_CRI_NAMESPACE = 'k8s.io';
 
+/** Sandbox image that a docker runtime is given, in either vocabulary. */
+export const DEFAULT_SANDBOX_IMAGE = 'k8s.gcr.io/pause:3.2';
+
 /** Upstream's spellings of words of ours that a user may write in either vocabulary. */
 export const UPSTREAM_CONFIG_KIND: string = kubernetes.configKind;
 

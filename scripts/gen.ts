@@ -2,6 +2,7 @@
  *  `node scripts/gen.ts` writes; `--check` only compares and fails on a difference. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type AgentConfigFacts, renderAgentConfig } from './gen/agent-config.ts';
 import { type PackageFact, renderApiPackage } from './gen/api-types.ts';
 import type { GeneratedFile } from './gen/file.ts';
 import { type ProtoPackage, renderProtoPackage } from './gen/protos.ts';
@@ -28,10 +29,20 @@ function protoFiles(): GeneratedFile[] {
   return files;
 }
 
+function agentConfigFiles(): readonly GeneratedFile[] {
+  const { flags } = readJson('agent/config/data/nodeagent-flags.json') as Pick<AgentConfigFacts, 'flags'>;
+  const { fields } = readJson('agent/config/data/nodeagent-config.json') as Pick<AgentConfigFacts, 'fields'>;
+  const { gates } = readJson('api-machinery/schema/data/feature-gates.json') as Pick<
+    AgentConfigFacts,
+    'gates'
+  >;
+  return renderAgentConfig({ flags, fields, gates });
+}
+
 function main(): void {
   const check = process.argv.includes('--check');
   const stale: string[] = [];
-  for (const file of [...apiTypeFiles(), ...protoFiles()]) {
+  for (const file of [...apiTypeFiles(), ...protoFiles(), ...agentConfigFiles()]) {
     const target = join(root, file.path);
     if (check) {
       if (!existsSync(target) || readFileSync(target, 'utf8') !== file.text) stale.push(file.path);

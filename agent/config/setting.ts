@@ -1,0 +1,94 @@
+/** What the table of settings says about each one. Data only: reading, checking and showing values is
+ *  done elsewhere, from this description. */
+
+/** How a setting is written and which values it has.
+ *  `thresholds` are eviction expressions, `headers` a map to lists, `modules` log levels per file,
+ *  `location` is `file:line`; the four last ones are lists of objects in the configuration file. */
+export type SettingType =
+  | 'bool'
+  | 'int32'
+  | 'int64'
+  | 'uint32'
+  | 'uint64'
+  | 'float'
+  | 'string'
+  | 'duration'
+  | 'quantity'
+  | 'ip'
+  | 'severity'
+  | 'location'
+  | 'strings'
+  | 'map'
+  | 'thresholds'
+  | 'gates'
+  | 'headers'
+  | 'modules'
+  | 'taints'
+  | 'memory'
+  | 'priorities';
+
+export const SETTING_GROUPS = [
+  'Agent',
+  'Pod sources',
+  'Container runtime',
+  'Images',
+  'Container logs and garbage',
+  'Network',
+  'Resources and cgroups',
+  'Eviction',
+  'Security',
+  'Volumes',
+  'API server and node',
+  'Serving',
+  'Logging',
+  'Docker only',
+  'Container statistics (legacy)',
+] as const;
+export type SettingGroup = (typeof SETTING_GROUPS)[number];
+
+/** A value as the table writes it, in the form of the configuration file. */
+export type SettingDefault = boolean | number | string | readonly string[] | Readonly<Record<string, string>>;
+
+export interface SettingFlag {
+  /** Without the leading dashes. */
+  readonly name: string;
+  /** One letter, for `-v`. */
+  readonly short?: string;
+  /** `config-file`: the file's field is preferred. `removal`: the flag will go away. */
+  readonly deprecated?: 'config-file' | 'removal';
+  /** Release that was announced for the removal. */
+  readonly removedIn?: string;
+  /** The specification lists the flag. */
+  readonly inSpec?: true;
+  readonly stage?: 'alpha' | 'beta' | 'experimental';
+}
+
+export interface Setting {
+  /** Dotted path in `AgentConfig` and, with `inFile`, in the configuration file. */
+  readonly key: string;
+  readonly group: SettingGroup;
+  readonly type: SettingType;
+  /** Value when neither a flag nor the file gives one. */
+  readonly default: SettingDefault;
+  /** The default in place of `default` when a configuration file is used. */
+  readonly fileDefault?: SettingDefault;
+  /** The configuration file may set it. */
+  readonly inFile?: true;
+  /** In preference order; none where only the file can set it. */
+  readonly flags: readonly SettingFlag[];
+  /** Lowest and highest value allowed, in the form of the configuration file; `null` is no limit. */
+  readonly range?: readonly [number | string | null, number | string | null];
+  /** The only values allowed, for a list those of its members. */
+  readonly enum?: readonly string[];
+  /** What a zero stands for where it is not a value of its own. */
+  readonly zeroMeans?: 'default' | 'disabled';
+  /** A path, made absolute: from the working directory, or from the file's directory if the file says it. */
+  readonly isPath?: true;
+  /** Feature gates without all of which a value other than the default is refused. */
+  readonly gates?: readonly string[];
+  /** Not shown, not logged. */
+  readonly isSecret?: true;
+  /** The value has an effect in this version; otherwise it is only read, checked and shown. */
+  readonly acted: boolean;
+  readonly help: string;
+}

@@ -1,0 +1,57 @@
+/** Where pods come from without an API server. */
+import type { Setting } from '../setting.ts';
+
+export const SOURCE_SETTINGS: readonly Setting[] = [
+  {
+    key: 'staticPodPath',
+    group: 'Pod sources',
+    type: 'string',
+    default: '',
+    inFile: true,
+    flags: [{ name: 'pod-manifest-path', deprecated: 'config-file' }],
+    isPath: true,
+    acted: true,
+    help: 'Directory with pod manifests, or one manifest file.',
+  },
+  {
+    key: 'fileCheckFrequency',
+    group: 'Pod sources',
+    type: 'duration',
+    default: '20s',
+    inFile: true,
+    flags: [{ name: 'file-check-frequency', deprecated: 'config-file', inSpec: true }],
+    acted: true,
+    help: 'How often the manifest path is looked through even if no change was signalled.',
+  },
+  {
+    key: 'staticPodURL',
+    group: 'Pod sources',
+    type: 'string',
+    default: '',
+    inFile: true,
+    flags: [{ name: 'manifest-url', deprecated: 'config-file', inSpec: true }],
+    acted: true,
+    help: 'URL of further pod manifests: one pod or a list.',
+  },
+  {
+    key: 'staticPodURLHeader',
+    group: 'Pod sources',
+    type: 'headers',
+    default: {},
+    inFile: true,
+    flags: [{ name: 'manifest-url-header', deprecated: 'config-file', inSpec: true }],
+    isSecret: true,
+    acted: true,
+    help: 'HTTP headers sent with --manifest-url, as name:value,name:value; may be repeated.',
+  },
+  {
+    key: 'httpCheckFrequency',
+    group: 'Pod sources',
+    type: 'duration',
+    default: '20s',
+    inFile: true,
+    flags: [{ name: 'http-check-frequency', deprecated: 'config-file', inSpec: true }],
+    acted: true,
+    help: 'How often --manifest-url is fetched.',
+  },
+];
