@@ -1,0 +1,129 @@
+/** Registry credentials: what they are, and which of them fit an image. Pure.
+ *  Matching as in the registry configuration of the field: host globs label by label, equal ports, path prefixes. */
+
+/** One login to a registry. Never logged, never part of an error. */
+export interface RegistryCredential {
+  readonly username: string;
+  readonly password: string;
+  readonly serverAddress: string;
+  /** Token exchanged for access tokens, in place of a password. */
+  readonly identityToken: string;
+  /** Bearer token sent to the registry as it is. */
+  readonly registryToken: string;
+}
+
+/** Credentials with their registry keys: `host[:port][/path]` or a URL, host labels may be globs.
+ *  A key may come more than once. */
+export type CredentialTable = readonly (readonly [key: string, credential: RegistryCredential])[];
+
+interface KeyParts {
+  readonly labels: readonly string[];
+  readonly port: string;
+  readonly path: string;
+}
+
+/** Credentials of the default registry are filed under its old name. */
+const DEFAULT_REGISTRY_KEY = 'index.docker.io';
+const DEFAULT_REGISTRY_HOSTS: ReadonlySet<string> = new Set(['docker.io', DEFAULT_REGISTRY_KEY]);
+
+/** A registry key without scheme, API version and trailing slash: `https://reg.io/v1/` becomes `reg.io`. */
+export function normalizeRegistryKey(key: string): string {
+  const schemeless = key.replace(/^https?:\/\//, '');
+  const slash = schemeless.indexOf('/');
+  if (slash < 0) return schemeless;
+  const path = schemeless.slice(slash).replace(/^\/v[12](?=\/)/, '');
+  return schemeless.slice(0, slash) + (path === '/' ? '' : path);
+}
+
+function splitKey(key: string): KeyParts {
+  const slash = key.indexOf('/');
+  const authority = slash < 0 ? key : key.slice(0, slash);
+  const match = /^(.*?)(?::(\d+))?$/.exec(authority);
+  return {
+    labels: (match?.[1] ?? '').split('.'),
+    port: match?.[2] ?? '',
+    path: slash < 0 ? '' : key.slice(slash),
+  };
+}
+
+function escapeLiteral(char: string): string {
+  return /[\\^$.*+?()[\]{}|/-]/.test(char) ? `\\${char}` : char;
+}
+
+/** Compiles a shell glob of one host label (`*`, `?`, `[a-z]`, `\x`); undefined when it is malformed. */
+function globToRegExp(glob: string): RegExp | undefined {
+  let source = '';
+  for (let at = 0; at < glob.length; at += 1) {
+    const char = glob.charAt(at);
+    if (char === '*') source += '[^/]*';
+    else if (char === '?') source += '[^/]';
+    else if (char === '[') {
+      const end = glob.indexOf(']', at + 2);
+      if (end < 0) return undefined;
+      const inner = glob.slice(at + 1, end).replace(/[\\[]/g, '\\$&');
+      source += `[${inner}]`;
+      at = end;
+    } else if (char === '\\') {
+      at += 1;
+      if (at >= glob.length) return undefined;
+      source += escapeLiteral(glob.charAt(at));
+    } else source += escapeLiteral(char);
+  }
+  try {
+    return new RegExp(`^${source}$`);
+  } catch {
+    return undefined; // such as a reversed range
+  }
+}
+
+function matchesLabel(glob: string, label: string): boolean {
+  if (glob === '*' || glob === label) return true;
+  return /[*?[\\]/.test(glob) && (globToRegExp(glob)?.test(label) ?? false);
+}
+
+/** What is wrong with a match pattern, as a phrase; undefined when it can be used. */
+export function matchPatternFault(pattern: string): string | undefined {
+  if (pattern === '') return 'must not be empty';
+  if (/\s/.test(pattern)) return 'must not contain spaces';
+  const { labels } = splitKey(normalizeRegistryKey(pattern));
+  if (labels.join('') === '') return 'must name a registry host';
+  return labels.every((label) => globToRegExp(label) !== undefined) ? undefined : 'contains a malformed glob';
+}
+
+/** Whether a key such as `*.example.com:5000/team` covers `reg.example.com:5000/team/app`. */
+export function matchesRegistryKey(key: string, image: string): boolean {
+  const pattern = splitKey(key);
+  const target = splitKey(image);
+  return (
+    pattern.port === target.port &&
+    pattern.labels.length === target.labels.length &&
+    target.path.startsWith(pattern.path) &&
+    pattern.labels.every((glob, index) => matchesLabel(glob, target.labels[index] ?? ''))
+  );
+}
+
+function isDefaultRegistry(image: string): boolean {
+  const [host = '', ...rest] = image.split('/');
+  if (rest.length === 0) return host !== '';
+  return host !== '' && (DEFAULT_REGISTRY_HOSTS.has(host) || !/[.:]/.test(host));
+}
+
+function compareKeys(a: string, b: string): number {
+  const lengthOfPath = (key: string): number => splitKey(key).path.length;
+  const byPath = lengthOfPath(b) - lengthOfPath(a);
+  if (byPath !== 0) return byPath;
+  return a < b ? 1 : a > b ? -1 : 0;
+}
+
+/** The credentials of one table that fit a repository such as `quay.io/coreos/etcd`, the longest path first.
+ *  Those of the default registry serve its images when nothing else fits. */
+export function selectCredentials(table: CredentialTable, repository: string): readonly RegistryCredential[] {
+  const byKey = new Map<string, RegistryCredential[]>();
+  for (const [rawKey, credential] of table) {
+    const key = normalizeRegistryKey(rawKey);
+    byKey.set(key, [...(byKey.get(key) ?? []), credential]);
+  }
+  const matching = [...byKey.keys()].filter((key) => matchesRegistryKey(key, repository)).sort(compareKeys);
+  if (matching.length > 0) return matching.flatMap((key) => byKey.get(key) ?? []);
+  return isDefaultRegistry(repository) ? (byKey.get(DEFAULT_REGISTRY_KEY) ?? []) : [];
+}

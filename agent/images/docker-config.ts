@@ -1,0 +1,110 @@
+/** Parses registry credentials out of Secrets and docker configuration files. Pure; errors never quote content. */
+import type { Secret } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import type { CredentialTable, RegistryCredential } from './credentials.ts';
+
+/** Credentials that cannot be read; says where, never what. */
+export class CredentialFormatError extends Error {
+  override readonly name = 'CredentialFormatError';
+}
+
+/** The two shapes in which credentials are written. */
+export type DockerConfigFormat =
+  /** `{"auths": {key: entry}}` */
+  | 'json'
+  /** `{key: entry}` */
+  | 'legacy';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function parseObject(text: string, where: string): JsonObject {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the text, which holds secrets.
+    throw new CredentialFormatError(`${where}: not valid JSON`);
+  }
+  if (!isObject(value)) throw new CredentialFormatError(`${where}: must be a JSON object`);
+  return value;
+}
+
+function readString(entry: JsonObject, field: string, where: string): string {
+  const value = entry[field];
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') throw new CredentialFormatError(`${where}.${field}: must be a string`);
+  return value;
+}
+
+/** `auth` is base64 of `username:password`. */
+function decodeAuth(auth: string, where: string): { readonly username: string; readonly password: string } {
+  const text = Buffer.from(auth, 'base64').toString('utf8');
+  const colon = text.indexOf(':');
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(auth) || colon < 0) {
+    throw new CredentialFormatError(`${where}.auth: must be base64 of username:password`);
+  }
+  return { username: text.slice(0, colon), password: text.slice(colon + 1) };
+}
+
+function parseEntry(key: string, value: unknown, where: string): RegistryCredential {
+  if (!isObject(value)) throw new CredentialFormatError(`${where}: must be an object`);
+  const auth = readString(value, 'auth', where);
+  const login =
+    auth === ''
+      ? { username: readString(value, 'username', where), password: readString(value, 'password', where) }
+      : decodeAuth(auth, where);
+  return {
+    ...login,
+    serverAddress: key,
+    identityToken: readString(value, 'identitytoken', where),
+    registryToken: readString(value, 'registrytoken', where),
+  };
+}
+
+/** Reads one configuration text. `where` names it in errors.
+ * @throws {CredentialFormatError} naming the place of the first fault. */
+export function parseDockerConfig(text: string, format: DockerConfigFormat, where: string): CredentialTable {
+  const root = parseObject(text, where);
+  const auths = format === 'json' ? (root['auths'] ?? {}) : root;
+  if (!isObject(auths)) throw new CredentialFormatError(`${where}: auths must be an object`);
+  return (
+    Object.entries(auths)
+      // A credential helper leaves empty entries behind; they are no login.
+      .filter(([, value]) => !isObject(value) || Object.keys(value).length > 0)
+      .map(([key, value]) => [key, parseEntry(key, value, `${where}[${key}]`)] as const)
+  );
+}
+
+const SECRET_KEYS: readonly {
+  readonly types: readonly string[];
+  readonly key: string;
+  readonly format: DockerConfigFormat;
+}[] = [
+  {
+    types: Object.values(VOCABULARIES).map((words) => words.secretTypeDockerConfigJson),
+    key: '.dockerconfigjson',
+    format: 'json',
+  },
+  {
+    types: Object.values(VOCABULARIES).map((words) => words.secretTypeDockerConfig),
+    key: '.dockercfg',
+    format: 'legacy',
+  },
+];
+
+/** The credentials in a Secret; undefined when it is of another type or lacks the key.
+ * @throws {CredentialFormatError} naming the Secret. */
+export function parseSecretCredentials(secret: Secret): CredentialTable | undefined {
+  const place = SECRET_KEYS.find(({ types }) => types.includes(secret.type ?? ''));
+  if (place === undefined) return undefined;
+  const plain = secret.stringData?.[place.key];
+  const encoded = secret.data?.[place.key];
+  const text = plain ?? (encoded === undefined ? '' : Buffer.from(encoded, 'base64').toString('utf8'));
+  if (text === '') return undefined;
+  const where = `secret ${secret.metadata?.namespace ?? ''}/${secret.metadata?.name ?? ''}`;
+  return parseDockerConfig(text, place.format, where);
+}

@@ -1,0 +1,107 @@
+/** Makes a container's image present: policy, pull, backoff, and what to say while it is not there.
+ *  Never starts containers and never removes images. */
+import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { ImageService } from '#cri/gen/cri-v1.ts';
+import type { Keyring } from './keyring.ts';
+import { createImagePresence, type ImageUser } from './presence.ts';
+import { createPullAttempt } from './pull-attempt.ts';
+import { createPullHistory } from './pull-history.ts';
+import { decidePull, type ImageWaitingReason } from './pull-policy.ts';
+import { createPuller, type PullerConfig } from './puller.ts';
+import { type ImageReference, imageToPull, parseImageReference } from './reference.ts';
+import type { EnsureImageRequest, EnsureImageResult, ImageWaiting } from './types.ts';
+
+export interface ImageManager {
+  /** Never throws for what is wrong with the image; rejects only with the signal's reason. */
+  ensureImage(request: EnsureImageRequest): Promise<EnsureImageResult>;
+  /** User of an image by the ID that `ensureImage` gave; undefined when the runtime does not have it any more. */
+  imageUser(imageRef: string, signal?: AbortSignal): Promise<ImageUser | undefined>;
+  /** Forgets that an image (name or ID) is present: it was removed, or a container create did not find it. */
+  invalidateImage(image?: string): void;
+  /** Forgets the pull failures of a pod that is gone. */
+  forgetPod(podUID: string): void;
+}
+
+export interface ImageManagerDeps {
+  readonly images: Pick<ImageService, 'imageStatus' | 'pullImage'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly credentials: Keyring;
+}
+
+export interface ImageManagerConfig extends PullerConfig {
+  /** How long presence is taken for granted, in ms; 10 s unless given. */
+  readonly presenceTtlMs?: number;
+}
+
+/** A name stays wrong until its pod is replaced. */
+const INVALID_NAME_RETRY_MS = 300_000;
+const NEVER_PULL_RETRY_MS = 10_000;
+const INSPECT_RETRY_MS = 5_000;
+const DEFAULT_PRESENCE_TTL_MS = 10_000;
+
+export function createImageManager(deps: ImageManagerDeps, config: ImageManagerConfig): ImageManager {
+  const { images, clock, log } = deps;
+  const presence = createImagePresence(
+    { images, clock },
+    { ttlMs: config.presenceTtlMs ?? DEFAULT_PRESENCE_TTL_MS },
+  );
+  const puller = createPuller(deps, config);
+  const history = createPullHistory(clock);
+  const pullOrBackOff = createPullAttempt({ clock, log, puller, history, presence });
+
+  function wait(reason: ImageWaitingReason, message: string, afterMs: number): ImageWaiting {
+    return { kind: 'waiting', reason, message, retryAtMs: clock.now() + afterMs };
+  }
+
+  async function ensureParsed(
+    request: EnsureImageRequest,
+    reference: ImageReference,
+  ): Promise<EnsureImageResult> {
+    const { image, signal } = request;
+    const facts = await presence.find(imageToPull(reference), signal);
+    const decision = decidePull(request.pullPolicy, image, facts !== undefined);
+    switch (decision.kind) {
+      case 'use': {
+        const message = `Container image "${image}" already present on machine`;
+        request.onEvent?.({ type: 'Normal', reason: 'Pulled', message });
+        const { imageRef = '', sizeBytes = 0 } = facts ?? {};
+        return { kind: 'present', imageRef, pulled: false, pullMs: 0, sizeBytes };
+      }
+      case 'refuse':
+        request.onEvent?.({ type: 'Warning', reason: 'ErrImageNeverPull', message: decision.message });
+        return wait(decision.reason, decision.message, NEVER_PULL_RETRY_MS);
+      case 'pull':
+        return await pullOrBackOff(request, reference);
+      default:
+        return decision satisfies never;
+    }
+  }
+
+  return {
+    async ensureImage(request) {
+      const { image, signal } = request;
+      signal.throwIfAborted();
+      let reference: ImageReference;
+      try {
+        reference = parseImageReference(image);
+      } catch (thrown) {
+        const message = `Failed to apply default image tag "${image}": ${asError(thrown).message}`;
+        request.onEvent?.({ type: 'Warning', reason: 'InspectFailed', message });
+        return wait('InvalidImageName', message, INVALID_NAME_RETRY_MS);
+      }
+      try {
+        return await ensureParsed(request, reference);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const message = `Failed to inspect image "${image}": ${asError(thrown).message}`;
+        request.onEvent?.({ type: 'Warning', reason: 'InspectFailed', message });
+        return wait('ImageInspectError', message, INSPECT_RETRY_MS);
+      }
+    },
+    imageUser: async (imageRef, signal) => (await presence.find(imageRef, signal))?.user,
+    invalidateImage: (image) => presence.forget(image),
+    forgetPod: (podUID) => history.forget(podUID),
+  };
+}

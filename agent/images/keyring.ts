@@ -1,0 +1,97 @@
+/** Collects the credentials for one pull: the pod's Secrets first, then plugins, then files of the host.
+ *  Reads the files anew at each pull, so rotated credentials count at once. */
+import { open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { Secret } from '#api/schema/gen/core-v1.ts';
+import { type CredentialTable, type RegistryCredential, selectCredentials } from './credentials.ts';
+import { type DockerConfigFormat, parseDockerConfig, parseSecretCredentials } from './docker-config.ts';
+
+export interface CredentialRequest {
+  /** Normalised name without tag, such as `docker.io/library/busybox`. */
+  readonly repository: string;
+  readonly pullSecrets: readonly Secret[];
+  readonly signal: AbortSignal;
+}
+
+export interface Keyring {
+  /** The logins to try in this order; none means that the pull is anonymous.
+   * @throws {CredentialFormatError} for a Secret of a registry type whose content cannot be read. */
+  lookup(request: CredentialRequest): Promise<readonly RegistryCredential[]>;
+}
+
+/** What an exec plugin or a cloud would offer for an image. Its failures are its own: it answers with nothing. */
+export type CredentialProvider = (repository: string, signal: AbortSignal) => Promise<CredentialTable>;
+
+export interface KeyringDeps {
+  readonly log: Logger;
+  readonly providers: readonly CredentialProvider[];
+}
+
+export interface KeyringOptions {
+  /** Directories searched for `config.json`, then for `.dockercfg`; the first file that can be read counts. */
+  readonly configDirs: readonly string[];
+}
+
+/** Credential files are small; a larger one is not one. */
+const LARGEST_FILE_BYTES = 1024 * 1024;
+const FILES: readonly { readonly name: string; readonly format: DockerConfigFormat }[] = [
+  { name: 'config.json', format: 'json' },
+  { name: '.dockercfg', format: 'legacy' },
+];
+
+/** The directories searched, as upstream: the agent's root, its state directory, the home of the user, `/.docker`. */
+export function hostConfigDirs(rootDir: string, home: string | undefined): readonly string[] {
+  const homeDir = home === undefined || home === '' ? [] : [join(home, '.docker')];
+  return [...new Set([rootDir, '/var/lib/nodeagent', ...homeDir, '/.docker'])];
+}
+
+async function readSmallFile(path: string): Promise<string | undefined> {
+  let file: Awaited<ReturnType<typeof open>>;
+  try {
+    file = await open(path, 'r');
+  } catch {
+    return undefined; // absent or not ours to read: the next place counts
+  }
+  try {
+    const stat = await file.stat();
+    return stat.isFile() && stat.size <= LARGEST_FILE_BYTES ? await file.readFile('utf8') : undefined;
+  } finally {
+    await file.close();
+  }
+}
+
+export function createKeyring(deps: KeyringDeps, options: KeyringOptions): Keyring {
+  const { log, providers } = deps;
+
+  async function readHostTable(): Promise<CredentialTable> {
+    for (const { name, format } of FILES) {
+      for (const dir of options.configDirs) {
+        const path = join(dir, name);
+        const text = await readSmallFile(path);
+        if (text === undefined) continue;
+        try {
+          return parseDockerConfig(text, format, path);
+        } catch (thrown) {
+          log.warn({ err: asError(thrown), path }, 'Registry credential file skipped');
+        }
+      }
+    }
+    return [];
+  }
+
+  return {
+    async lookup({ repository, pullSecrets, signal }) {
+      const fromSecrets = pullSecrets.flatMap((secret) => parseSecretCredentials(secret) ?? []);
+      const fromPlugins = await Promise.all(providers.map((provide) => provide(repository, signal)));
+      const tables = [fromSecrets, ...fromPlugins, await readHostTable()];
+      return unique(tables.flatMap((table) => selectCredentials(table, repository)));
+    },
+  };
+}
+
+function unique(credentials: readonly RegistryCredential[]): readonly RegistryCredential[] {
+  const byContent = new Map(credentials.map((credential) => [JSON.stringify(credential), credential]));
+  return [...byContent.values()];
+}

@@ -1,0 +1,85 @@
+/** What the runtime has of an image, asked for with ImageStatus and remembered briefly.
+ *  An image that many containers start from at once costs one call. */
+import type { Clock } from '#api/kit/clock.ts';
+import { createSingleFlight } from '#api/kit/single-flight.ts';
+import type { Image, ImageService } from '#cri/gen/cri-v1.ts';
+
+/** The facts of an image on the node. */
+export interface ImageFacts {
+  /** The runtime's own ID of the image, the content of which never changes. */
+  readonly imageRef: string;
+  readonly sizeBytes: number;
+  /** User of the image's configuration; neither is set when it names none (root). */
+  readonly user: ImageUser;
+}
+
+export interface ImageUser {
+  /** Numeric user, when the image names one. */
+  readonly uid: number | undefined;
+  /** User name, when the image names one. */
+  readonly username: string | undefined;
+}
+
+export interface ImagePresence {
+  /** Facts of the image, undefined when the runtime does not have it. */
+  find(image: string, signal?: AbortSignal): Promise<ImageFacts | undefined>;
+  /** Forgets what was remembered of an image (a name or an ID), or of all. */
+  forget(image?: string): void;
+}
+
+export interface PresenceOptions {
+  /** How long an answer counts, in ms. Only presence is remembered, never absence. */
+  readonly ttlMs: number;
+}
+
+const MOST_REMEMBERED = 512;
+
+function toFacts(image: Image): ImageFacts {
+  return {
+    imageRef: image.id,
+    sizeBytes: Number(image.size),
+    user: {
+      uid: image.uid === undefined ? undefined : Number(image.uid.value),
+      username: image.username === '' ? undefined : image.username,
+    },
+  };
+}
+
+export function createImagePresence(
+  deps: { readonly images: Pick<ImageService, 'imageStatus'>; readonly clock: Clock },
+  options: PresenceOptions,
+): ImagePresence {
+  const { images, clock } = deps;
+  const flights = createSingleFlight<ImageFacts | undefined>();
+  const remembered = new Map<string, { readonly facts: ImageFacts; readonly untilMs: number }>();
+
+  function remember(image: string, facts: ImageFacts): void {
+    const oldest = remembered.keys().next();
+    if (remembered.size >= MOST_REMEMBERED && oldest.done !== true) remembered.delete(oldest.value);
+    remembered.delete(image);
+    remembered.set(image, { facts, untilMs: clock.monotonic() + options.ttlMs });
+  }
+
+  async function ask(image: string, signal: AbortSignal): Promise<ImageFacts | undefined> {
+    const response = await images.imageStatus({ image: { image } }, { signal });
+    if (response.image === undefined || response.image.id === '') return undefined;
+    const facts = toFacts(response.image);
+    remember(image, facts);
+    return facts;
+  }
+
+  return {
+    async find(image, signal) {
+      const entry = remembered.get(image);
+      if (entry !== undefined && clock.monotonic() < entry.untilMs) return entry.facts;
+      remembered.delete(image);
+      return await flights.run(image, (taskSignal) => ask(image, taskSignal), signal);
+    },
+    forget(image) {
+      if (image === undefined) return remembered.clear();
+      for (const [key, { facts }] of remembered) {
+        if (key === image || facts.imageRef === image) remembered.delete(key);
+      }
+    },
+  };
+}
