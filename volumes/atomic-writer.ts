@@ -1,0 +1,202 @@
+/** Writes a payload into a volume so that a reader sees the whole old or the whole new set of files, never a mix.
+ *  `name` -> `..data/name`, `..data` -> `..<time>.<random>`; the swap of `..data` is the only visible step.
+ *  Whatever lies in the volume is not trusted: nothing is followed, and what is in the way is removed.
+ *  Layout as in the field, so that programs that watch `..data` keep working. */
+import { randomInt } from 'node:crypto';
+import { constants, type Dirent } from 'node:fs';
+import { chmod, chown, mkdir, open, readdir, readlink, rename, symlink } from 'node:fs/promises';
+import type { Clock } from '#api/kit/clock.ts';
+import { at, type Held, heldPath, holdDir, listHeld, statHeld } from './held-dir.ts';
+import { CREATE_NEW, groupMode } from './ownership.ts';
+import { checkPayload, type Payload, type PayloadFile } from './payload.ts';
+import { removeTree } from './remove-tree.ts';
+import { errorCode, unlessCode } from './setup-error.ts';
+import type { Syscalls } from './syscalls.ts';
+
+export interface AtomicWriterDeps {
+  readonly syscalls: Syscalls;
+  readonly clock: Clock;
+}
+
+export interface WriteOptions {
+  /** Group that gets to read every file. */
+  readonly gid?: number;
+}
+
+const DATA = '..data';
+const DATA_NEW = '..data_tmp';
+const VERSION_NAME = /^\.\.\d{4}_\d\d_\d\d_\d\d_\d\d_\d\d\.\d+$/;
+
+/** `..2026_11_21_10_28_39.123456789`, in UTC. Pure but for the random part. */
+export function versionName(nowMs: number, random: number): string {
+  const time = new Date(nowMs).toISOString().slice(0, 19).replaceAll(/[-:T]/g, '_');
+  return `..${time}.${random}`;
+}
+
+interface Tree {
+  readonly directories: Map<string, Tree>;
+  readonly files: Map<string, PayloadFile>;
+}
+
+function treeOf(payload: Payload): Tree {
+  const root: Tree = { directories: new Map(), files: new Map() };
+  for (const [path, file] of payload) {
+    const names = path.split('/');
+    const last = names.pop() ?? '';
+    let tree = root;
+    for (const name of names) {
+      const next = tree.directories.get(name) ?? { directories: new Map(), files: new Map() };
+      tree.directories.set(name, next);
+      tree = next;
+    }
+    tree.files.set(last, file);
+  }
+  return root;
+}
+
+const fileMode = (file: PayloadFile, gid: number | undefined): number =>
+  gid === undefined ? file.mode : groupMode(file.mode, false, true);
+
+const directoryMode = (gid: number | undefined): number =>
+  gid === undefined ? 0o755 : groupMode(0o755, true, true);
+
+async function writeFile(dir: Held, name: string, file: PayloadFile, gid: number | undefined): Promise<void> {
+  await using handle = await open(at(dir, name), CREATE_NEW, 0o600);
+  await handle.writeFile(file.data);
+  if (gid !== undefined) await handle.chown(0, gid);
+  await handle.chmod(fileMode(file, gid));
+}
+
+async function writeTree(dir: Held, tree: Tree, gid: number | undefined): Promise<void> {
+  for (const [name, file] of tree.files) await writeFile(dir, name, file, gid);
+  for (const [name, subtree] of tree.directories) {
+    await mkdir(at(dir, name), 0o700);
+    await using child = await holdDir(at(dir, name));
+    await writeTree(child, subtree, gid);
+  }
+  await adoptDirectory(dir, gid);
+}
+
+async function adoptDirectory(dir: Held, gid: number | undefined): Promise<void> {
+  if (gid !== undefined) await chown(heldPath(dir), 0, gid);
+  await chmod(heldPath(dir), directoryMode(gid));
+}
+
+async function sameFile(
+  dir: Held,
+  name: string,
+  file: PayloadFile,
+  gid: number | undefined,
+): Promise<boolean> {
+  // A pipe in the place of a file must not hold the writer up.
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  await using handle = await open(at(dir, name), flags);
+  const stats = await handle.stat();
+  if (!stats.isFile() || stats.size !== file.data.length) return false;
+  if ((stats.mode & 0o7777) !== fileMode(file, gid) || stats.gid !== (gid ?? stats.gid)) return false;
+  return file.data.equals(await handle.readFile());
+}
+
+async function sameTree(dir: Held, tree: Tree, gid: number | undefined): Promise<boolean> {
+  const stats = await statHeld(dir);
+  if ((stats.mode & 0o7777) !== directoryMode(gid) || stats.gid !== (gid ?? stats.gid)) return false;
+  const names = await listHeld(dir);
+  if (names.length !== tree.files.size + tree.directories.size) return false;
+  for (const [name, file] of tree.files) if (!(await sameFile(dir, name, file, gid))) return false;
+  for (const [name, subtree] of tree.directories) {
+    await using child = await holdDir(at(dir, name));
+    if (!(await sameTree(child, subtree, gid))) return false;
+  }
+  return true;
+}
+
+/** Anything that isn't as the writer leaves it reads as "not the same": it is then written anew. */
+const FOREIGN = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EINVAL'];
+
+async function readLink(dir: Held, name: string): Promise<string | undefined> {
+  try {
+    return await readlink(at(dir, name));
+  } catch (thrown) {
+    if (FOREIGN.includes(errorCode(thrown) ?? '')) return undefined;
+    throw thrown;
+  }
+}
+
+/** The version directory that `..data` names, if it holds exactly this payload. */
+async function currentVersion(
+  volume: Held,
+  tree: Tree,
+  gid: number | undefined,
+): Promise<string | undefined> {
+  const version = await readLink(volume, DATA);
+  if (version === undefined || !VERSION_NAME.test(version)) return undefined;
+  try {
+    await using dir = await holdDir(at(volume, version));
+    return (await sameTree(dir, tree, gid)) ? version : undefined;
+  } catch (thrown) {
+    if (FOREIGN.includes(errorCode(thrown) ?? '')) return undefined;
+    throw thrown;
+  }
+}
+
+/** Puts a link in place in one step; a directory that is in the way is removed first. */
+async function placeLink(deps: AtomicWriterDeps, volume: Held, name: string, target: string): Promise<void> {
+  await removeTree(deps.syscalls, volume, DATA_NEW);
+  await symlink(target, at(volume, DATA_NEW));
+  const place = (): Promise<void> => rename(at(volume, DATA_NEW), at(volume, name));
+  if (await unlessCode(['EISDIR', 'ENOTEMPTY', 'EEXIST'], place)) return;
+  await removeTree(deps.syscalls, volume, name);
+  await place();
+}
+
+async function isOwnLink(volume: Held, name: string): Promise<boolean> {
+  return (await readLink(volume, name)) === `${DATA}/${name}`;
+}
+
+/** Removes links to files that are gone, and versions left by a run that was cut short. */
+async function prune(
+  deps: AtomicWriterDeps,
+  volume: Held,
+  wanted: ReadonlySet<string>,
+  version: string,
+): Promise<void> {
+  const entries: Dirent[] = await readdir(heldPath(volume), { withFileTypes: true });
+  for (const { name } of entries) {
+    if (name.startsWith('..')) {
+      if (name === DATA || name === version) continue;
+      if (name === DATA_NEW || VERSION_NAME.test(name)) await removeTree(deps.syscalls, volume, name);
+    } else if (!wanted.has(name) && (await isOwnLink(volume, name))) {
+      await removeTree(deps.syscalls, volume, name);
+    }
+  }
+}
+
+async function writeVersion(deps: AtomicWriterDeps, volume: Held, tree: Tree, gid?: number): Promise<string> {
+  const version = versionName(deps.clock.now(), randomInt(1e9, 1e10));
+  await mkdir(at(volume, version), 0o700);
+  await using dir = await holdDir(at(volume, version));
+  await writeTree(dir, tree, gid);
+  return version;
+}
+
+/** Makes the volume at `path` show exactly `payload`; returns whether anything had to be written.
+ *  @throws VolumeSetupError for a path that would leave the volume, or the system's error */
+export async function writePayload(
+  deps: AtomicWriterDeps,
+  path: string,
+  payload: Payload,
+  options: WriteOptions = {},
+): Promise<boolean> {
+  const tree = treeOf(checkPayload(payload));
+  await using volume = await holdDir(path);
+  const { gid } = options;
+  const unchanged = await currentVersion(volume, tree, gid);
+  const version = unchanged ?? (await writeVersion(deps, volume, tree, gid));
+  if (unchanged === undefined) await placeLink(deps, volume, DATA, version);
+  const wanted = new Set([...tree.files.keys(), ...tree.directories.keys()]);
+  for (const name of wanted) {
+    if (!(await isOwnLink(volume, name))) await placeLink(deps, volume, name, `${DATA}/${name}`);
+  }
+  await prune(deps, volume, wanted, version);
+  return unchanged === undefined;
+}

@@ -1,0 +1,185 @@
+/** Makes the volumes of pods ready and takes them down again. Knows in memory what it made ready; everything else
+ *  it reads from the disk and the mount table, so that a restart loses nothing.
+ *  Volumes of a pod run side by side, operations on one volume one after the other. */
+import { readdir } from 'node:fs/promises';
+import { asError } from '#api/kit/clock.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import {
+  type ActualVolume,
+  type DesiredVolume,
+  decideRefresh,
+  decideSetUp,
+  desiredVolumes,
+  type VolumeOperation,
+} from './decide.ts';
+import { checkName, podDir, podsDir, subPathsDir, subPathTarget, volumeDir } from './layout.ts';
+import { createMounter, type Mounter } from './mounter.ts';
+import { createPodTasks, type PodTasks, until } from './pod-tasks.ts';
+import { combineFailures, errorCode, type VolumeFailure, VolumeSetupError } from './setup-error.ts';
+import type { SourceRequest } from './sources/source.ts';
+import { bindVolume } from './sources/table.ts';
+import { bindSubPath } from './subpath.ts';
+import { tearDownPod, tearDownSubPaths } from './teardown.ts';
+import { type MountedVolume, VolumeError, type VolumeHost, type VolumeManager } from './types.ts';
+
+function uidOf(pod: Pod): string {
+  const uid = pod.metadata?.uid;
+  if (uid !== undefined && uid !== '') return uid;
+  throw new VolumeError('the pod has no UID', { volumes: [] });
+}
+
+type SetUpVolume = (pod: Pod, desired: DesiredVolume, signal: AbortSignal) => Promise<ActualVolume>;
+
+/** The work for one volume of one pod, independent of what was done before. */
+function createSetUp(host: VolumeHost, mounter: Mounter): SetUpVolume {
+  const { rootDir, clock, objects, allocatable, vocabulary } = host;
+
+  function requestFor(pod: Pod, name: string, signal: AbortSignal): SourceRequest {
+    const podUID = uidOf(pod);
+    const security = pod.spec?.securityContext;
+    return {
+      services: { objects, mounter, clock, allocatable },
+      pod,
+      namespace: pod.metadata?.namespace ?? 'default',
+      volumeName: name,
+      dir: (dirName) =>
+        volumeDir(rootDir, { podUID, source: `${vocabulary.domain}~${dirName}`, volumeName: name }),
+      fsGroup: security?.fsGroup,
+      fsGroupOnRootMismatch: security?.fsGroupChangePolicy === 'OnRootMismatch',
+      readOnly: false,
+      signal,
+    };
+  }
+
+  async function setUp(pod: Pod, desired: DesiredVolume, signal: AbortSignal): Promise<ActualVolume> {
+    const { name, volume, block } = desired;
+    if (volume === undefined)
+      throw new VolumeSetupError('a container uses it, but the pod does not define it');
+    if (block) throw new VolumeSetupError('can be mounted as a file system only, not used in volumeDevices');
+    signal.throwIfAborted();
+    const { changes, ...ready } = await bindVolume(volume)(requestFor(pod, name, signal));
+    return { mounted: { name, ...ready }, changes };
+  }
+
+  return setUp;
+}
+
+export function createVolumeManager(host: VolumeHost, mounter: Mounter = createMounter()): VolumeManager {
+  const { rootDir, log } = host;
+  const setUp = createSetUp(host, mounter);
+  const tasks = createPodTasks();
+  const actual = new Map<string, Map<string, ActualVolume>>();
+
+  const volumesOf = (podUID: string): ReadonlyMap<string, ActualVolume> => actual.get(podUID) ?? new Map();
+
+  function keep(podUID: string, volume: ActualVolume): void {
+    const volumes = actual.get(podUID) ?? new Map<string, ActualVolume>();
+    actual.set(podUID, volumes.set(volume.mounted.name, volume));
+  }
+
+  async function execute(
+    pod: Pod,
+    operations: readonly VolumeOperation[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const podUID = uidOf(pod);
+    const perform = async ({ kind, desired }: VolumeOperation): Promise<VolumeFailure | undefined> => {
+      const { name } = desired;
+      try {
+        await tasks.run(podUID, `volumes/${name}`, async () =>
+          keep(podUID, await setUp(pod, desired, signal)),
+        );
+        if (kind === 'setUp') log.debug({ podUID, volume: name }, 'Volume set up');
+        return undefined;
+      } catch (thrown) {
+        return { name, error: asError(thrown) };
+      }
+    };
+    const results = await until(signal, Promise.all(operations.map((operation) => perform(operation))));
+    const failures = results.filter((failure) => failure !== undefined);
+    signal.throwIfAborted();
+    if (failures.length > 0) throw combineFailures(failures);
+  }
+
+  return {
+    async mountPod(pod, signal) {
+      signal.throwIfAborted();
+      const podUID = uidOf(pod);
+      const desired = desiredVolumes(pod);
+      await execute(pod, decideSetUp(desired, volumesOf(podUID)), signal);
+      const ready = volumesOf(podUID);
+      return new Map(desired.map(({ name }) => [name, mountedOf(ready, name)]));
+    },
+
+    async refreshPod(pod) {
+      const operations = decideRefresh(desiredVolumes(pod), volumesOf(uidOf(pod)));
+      await execute(pod, operations, new AbortController().signal);
+    },
+
+    async unmountPod(podUID) {
+      const dir = podDir(rootDir, podUID);
+      await tasks.settle(podUID);
+      await tasks.run(podUID, 'teardown', async () => {
+        actual.delete(podUID);
+        await tearDownPod(mounter, dir);
+      });
+    },
+
+    ...createSubPathPart(rootDir, mounter, tasks),
+
+    async podsOnDisk() {
+      try {
+        const entries = await readdir(podsDir(rootDir), { withFileTypes: true });
+        return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+      } catch (thrown) {
+        if (errorCode(thrown) === 'ENOENT') return [];
+        throw thrown;
+      }
+    },
+  };
+}
+
+function mountedOf(ready: ReadonlyMap<string, ActualVolume>, name: string): MountedVolume {
+  const volume = ready.get(name);
+  if (volume !== undefined) return volume.mounted;
+  throw new VolumeError(`volume "${name}": was taken down meanwhile`, { volumes: [name] });
+}
+
+/** The part of the manager that is for single mounts of a container. */
+function createSubPathPart(
+  rootDir: string,
+  mounter: Mounter,
+  tasks: PodTasks,
+): Pick<VolumeManager, 'prepareSubPath' | 'cleanSubPaths'> {
+  return {
+    async prepareSubPath({ podUID, volume, containerName, mountIndex, subPath }) {
+      try {
+        const target = subPathTarget(rootDir, {
+          podUID,
+          volumeName: volume.name,
+          containerName,
+          mountIndex,
+        });
+        await tasks.run(podUID, `subpaths/${containerName}`, () =>
+          bindSubPath(mounter, {
+            volumePath: volume.hostPath,
+            subPath,
+            readOnly: volume.readOnly,
+            target,
+          }),
+        );
+        return target;
+      } catch (thrown) {
+        throw combineFailures([{ name: volume.name, error: asError(thrown) }]);
+      }
+    },
+
+    async cleanSubPaths(podUID, containerName) {
+      const dir = subPathsDir(rootDir, podUID);
+      checkName('container name', containerName);
+      await tasks.run(podUID, `subpaths/${containerName}`, () =>
+        tearDownSubPaths(mounter, dir, containerName),
+      );
+    },
+  };
+}

@@ -1,0 +1,35 @@
+/** projected: several sources of content in one volume. Spec: document 3, 2.3. */
+import type { VolumeProjection } from '#api/schema/gen/core-v1.ts';
+import { DEFAULT_MODE } from '../payload.ts';
+import { VolumeSetupError } from '../setup-error.ts';
+import {
+  type Content,
+  configMapContent,
+  downwardContent,
+  mergeContents,
+  secretContent,
+  setUpContent,
+} from './content.ts';
+import { defineSource, type SourcePlugin, type SourceRequest } from './source.ts';
+
+async function contentOf(request: SourceRequest, source: VolumeProjection, mode: number): Promise<Content> {
+  if (source.configMap !== undefined) return configMapContent(request, source.configMap, mode);
+  if (source.secret !== undefined) {
+    const { name, ...rest } = source.secret;
+    return secretContent(request, name === undefined ? rest : { ...rest, secretName: name }, mode);
+  }
+  if (source.downwardAPI !== undefined) return downwardContent(request, source.downwardAPI.items ?? [], mode);
+  if (source.serviceAccountToken !== undefined) {
+    throw new VolumeSetupError(
+      'a serviceAccountToken source needs an API server to issue the token, and this agent has none',
+    );
+  }
+  throw new VolumeSetupError('a projected source is empty');
+}
+
+export const projected: SourcePlugin = defineSource('projected', async (spec, request) => {
+  const mode = spec.defaultMode ?? DEFAULT_MODE;
+  const contents: Content[] = [];
+  for (const source of spec.sources ?? []) contents.push(await contentOf(request, source, mode));
+  return setUpContent(request, { dirName: 'projected', memory: true }, mergeContents(contents));
+});

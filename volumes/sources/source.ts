@@ -1,0 +1,71 @@
+/** The one shape of every volume source. A source file exports one plugin; `table.ts` lists them. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { LocalVolumeSource, PersistentVolume, Pod, VolumeSource } from '#api/schema/gen/core-v1.ts';
+import type { ObjectReader } from '#api/schema/object-reader.ts';
+import type { Mounter } from '../mounter.ts';
+
+/** Fields of which one is set: those of a pod's volume, and those that only a PersistentVolume has. */
+export interface SourceFields extends VolumeSource {
+  readonly local?: LocalVolumeSource;
+}
+
+/** What a source may use of the rest. */
+export interface SourceServices {
+  readonly objects: ObjectReader;
+  readonly mounter: Mounter;
+  readonly clock: Clock;
+  /** Allocatable amounts by resource name in base units. */
+  readonly allocatable: () => Readonly<Record<string, number>>;
+}
+
+/** One volume of one pod. */
+export interface SourceRequest {
+  readonly services: SourceServices;
+  readonly pod: Pod;
+  readonly namespace: string;
+  readonly volumeName: string;
+  /** The volume's own directory for a source with this `dirName`; its parents are made by `ensureParent`.
+   *  @throws VolumeSetupError */
+  readonly dir: (dirName: string) => string;
+  readonly fsGroup: number | undefined;
+  /** The pod accepts that a root with the right group means that everything has it. */
+  readonly fsGroupOnRootMismatch: boolean;
+  /** The PersistentVolume through which the source was reached. */
+  readonly persistentVolume?: PersistentVolume;
+  /** Asked for by the claim's use. */
+  readonly readOnly: boolean;
+  readonly signal: AbortSignal;
+}
+
+export interface ReadyVolume {
+  readonly hostPath: string;
+  readonly readOnly: boolean;
+  readonly seLinuxRelabel: boolean;
+  /** The content may change later: set it up again to refresh it. */
+  readonly changes: boolean;
+}
+
+/** Makes the volume ready; repeating it is harmless and repairs what is missing.
+ *  @throws VolumeSetupError, SyscallError, or the system's error */
+export type SetUp = (request: SourceRequest) => Promise<ReadyVolume>;
+
+export interface SourcePlugin {
+  /** Field of the volume that selects it. */
+  readonly name: keyof SourceFields;
+  /** The work for a volume of this source; undefined for a volume of another. */
+  bind(fields: SourceFields): SetUp | undefined;
+}
+
+/** A plugin from what differs between sources: the field, and what to do with its value. */
+export function defineSource<K extends keyof SourceFields>(
+  name: K,
+  setUp: (spec: NonNullable<SourceFields[K]>, request: SourceRequest) => Promise<ReadyVolume>,
+): SourcePlugin {
+  return {
+    name,
+    bind(fields) {
+      const spec = fields[name];
+      return spec === undefined || spec === null ? undefined : (request) => setUp(spec, request);
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** Every volume source that this agent serves. */
+import type { Volume } from '#api/schema/gen/core-v1.ts';
+import { VolumeSetupError } from '../setup-error.ts';
+import { configMap } from './config-map.ts';
+import { downwardAPI } from './downward-api.ts';
+import { emptyDir } from './empty-dir.ts';
+import { hostPath } from './host-path.ts';
+import { local } from './local.ts';
+import { createPersistentVolumeClaim } from './persistent-volume-claim.ts';
+import { projected } from './projected.ts';
+import { secret } from './secret.ts';
+import type { SetUp, SourcePlugin } from './source.ts';
+
+/** Sources that a PersistentVolume may have. */
+export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [hostPath, local];
+
+/** Sources that a pod's volume may have. */
+export const POD_SOURCES: readonly SourcePlugin[] = [
+  configMap,
+  downwardAPI,
+  emptyDir,
+  hostPath,
+  createPersistentVolumeClaim(PERSISTENT_SOURCES),
+  projected,
+  secret,
+];
+
+/** The work that makes this volume ready.
+ *  @throws VolumeSetupError naming a source that isn't served, and for a volume without any or with two */
+export function bindVolume(volume: Volume): SetUp {
+  const { name: _, ...sources } = volume;
+  const set = Object.entries(sources)
+    .filter(([, spec]) => spec !== undefined && spec !== null)
+    .map(([source]) => source);
+  const [source] = set;
+  if (source === undefined) throw new VolumeSetupError('no volume source is set');
+  if (set.length > 1) {
+    throw new VolumeSetupError(`more than one volume source is set: ${set.join(', ')}`);
+  }
+  for (const plugin of POD_SOURCES) {
+    const setUp = plugin.bind(sources);
+    if (setUp !== undefined) return setUp;
+  }
+  throw new VolumeSetupError(`this agent can't mount volumes of source ${source}`);
+}
