@@ -35,8 +35,12 @@ export function containerStatus(input: ContainerStatusInput): ContainerStatus {
   };
 }
 
-function isReady({ spec, verdict, initContainer }: ContainerStatusInput, current: ObservedContainer | undefined): boolean {
-  if (initContainer && !('restartPolicy' in spec)) return current?.state === 'exited' && current.exitCode === 0;
+function isReady(
+  { spec, verdict, initContainer }: ContainerStatusInput,
+  current: ObservedContainer | undefined,
+): boolean {
+  if (initContainer && !('restartPolicy' in spec))
+    return current?.state === 'exited' && current.exitCode === 0;
   return current?.state === 'running' && (verdict?.ready ?? spec.readinessProbe === undefined);
 }
 

@@ -21,7 +21,7 @@ export function decideRun(input: DecideInput): Decision {
   if (isFinished(input)) {
     draft.act(finish(input));
   } else {
-    planVolumes(input, draft);
+    if (input.progress.volumes !== 'mounted') draft.act({ kind: 'mountVolumes' });
     if (sandbox?.ready === true && !input.progress.stoppedSandboxes.has(sandbox.id)) {
       planContainers(input, sandbox, draft);
     } else {
@@ -64,23 +64,15 @@ function finish(input: DecideInput): {
   return { kind: 'finish', phase: allSucceeded ? 'Succeeded' : 'Failed', reason: '', message: '' };
 }
 
-function planVolumes({ progress, nowMs }: DecideInput, draft: Draft): void {
-  if (progress.volumes === 'mounted') return;
-  if (nowMs >= progress.volumesRetryAtMs) draft.act({ kind: 'mountVolumes' });
-  else draft.wakeAt(progress.volumesRetryAtMs);
-}
-
 /** A dead sandbox is stopped first, which also ends what still runs in it and frees its network. */
 function planSandbox(input: DecideInput, sandbox: ObservedSandbox | undefined, draft: Draft): void {
-  const { progress, nowMs, pod } = input;
+  const { progress, pod } = input;
   for (const { name } of initContainers(pod)) draft.wait(name, 'PodInitializing');
   for (const { name } of appContainers(pod)) draft.wait(name, startupReason(input));
   if (sandbox !== undefined && !progress.stoppedSandboxes.has(sandbox.id)) {
     draft.act({ kind: 'stopSandbox', sandboxId: sandbox.id });
-  } else if (nowMs >= progress.sandboxRetryAtMs) {
-    draft.act({ kind: 'createSandbox', attempt: sandbox === undefined ? 0 : sandbox.attempt + 1 });
   } else {
-    draft.wakeAt(progress.sandboxRetryAtMs);
+    draft.act({ kind: 'createSandbox', attempt: sandbox === undefined ? 0 : sandbox.attempt + 1 });
   }
 }
 

@@ -19,13 +19,10 @@ export function decideTeardown(input: DecideInput): Decision {
 
   const sandbox = observed.sandboxes.find(({ ready, id }) => ready && !progress.stoppedSandboxes.has(id));
   if (sandbox !== undefined) return decision([{ kind: 'stopSandbox', sandboxId: sandbox.id }]);
-  if (progress.busy.has('sandbox')) return decision([]);
+  if (progress.busy.has('sandbox') || progress.busy.has('volumes')) return decision([]);
 
   const keepVolumes = intent.kind === 'run' && input.keepTerminatedVolumes;
-  if (progress.volumes !== 'none' && !keepVolumes) {
-    if (input.nowMs >= progress.volumesRetryAtMs) return decision([{ kind: 'unmountVolumes' }]);
-    return { ...decision([]), wakeAtMs: progress.volumesRetryAtMs };
-  }
+  if (progress.volumes !== 'none' && !keepVolumes) return decision([{ kind: 'unmountVolumes' }]);
   return decision(intent.kind === 'remove' ? [{ kind: 'removePod' }] : []);
 }
 

@@ -15,8 +15,16 @@ import { operationKey } from './plan.ts';
 
 /** The actions that can start now, why containers wait, and when to look again. */
 export function decidePod(input: DecideInput): Decision {
+  const { progress, nowMs } = input;
   const decision = decideAll(input);
-  return { ...decision, actions: decision.actions.filter((action) => isFree(input, action)) };
+  const free = decision.actions.filter((action) => !progress.busy.has(operationKey(action)));
+  const retryAt = (action: PodAction): number => progress.retryAtMs.get(operationKey(action)) ?? 0;
+  const held = free.map(retryAt).filter((atMs) => atMs > nowMs);
+  return {
+    actions: free.filter((action) => retryAt(action) <= nowMs),
+    waiting: decision.waiting,
+    wakeAtMs: held.reduce<number | undefined>(earliest, decision.wakeAtMs),
+  };
 }
 
 function decideAll(input: DecideInput): Decision {
@@ -43,9 +51,6 @@ function deadlineExceeded(): Decision {
   };
   return { actions: [finish], waiting: new Map(), wakeAtMs: undefined };
 }
-
-const isFree = (input: DecideInput, action: PodAction): boolean =>
-  !input.progress.busy.has(operationKey(action));
 
 /** The earlier of two times, either of which may be absent. */
 export function earliest(a: number | undefined, b: number | undefined): number | undefined {

@@ -43,8 +43,8 @@ export interface PodProgress {
   readonly busy: ReadonlySet<string>;
   /** `unknown` after an agent restart: something may be mounted. */
   readonly volumes: 'unknown' | 'mounted' | 'none';
-  readonly volumesRetryAtMs: number;
-  readonly sandboxRetryAtMs: number;
+  /** Wall time (ms) before which an operation that failed is not tried again, by key. */
+  readonly retryAtMs: ReadonlyMap<string, number>;
   /** Sandboxes that were stopped for good. */
   readonly stoppedSandboxes: ReadonlySet<string>;
   readonly containers: ReadonlyMap<string, ContainerProgress>;

@@ -1,0 +1,116 @@
+/** CRI answers → observations. Pure. Objects that this agent did not make are `undefined`. */
+import type {
+  Container,
+  ContainerState,
+  ContainerStatus,
+  PodSandbox,
+  PodSandboxStatus,
+} from '#cri/gen/cri-v1.ts';
+import type { ObjectLabels } from '../runtime/config/labels.ts';
+import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from './types.ts';
+
+export interface CriReader {
+  /** Label selector that only objects of this agent match. */
+  readonly ownerLabels: Readonly<Record<string, string>>;
+  sandbox(listed: PodSandbox): ObservedSandbox | undefined;
+  sandboxStatus(status: PodSandboxStatus): ObservedSandbox | undefined;
+  container(listed: Container): ObservedContainer | undefined;
+  /** `known` gives what a status lacks: the sandbox it runs in. */
+  containerStatus(
+    status: ContainerStatus,
+    known: ObservedContainer | undefined,
+  ): ObservedContainer | undefined;
+}
+
+const STATES: Readonly<Record<ContainerState, ObservedContainerState>> = {
+  CONTAINER_CREATED: 'created',
+  CONTAINER_RUNNING: 'running',
+  CONTAINER_EXITED: 'exited',
+  CONTAINER_UNKNOWN: 'unknown',
+};
+
+const milliseconds = (nanoseconds: bigint): number => Number(nanoseconds / 1_000_000n);
+
+export function createCriReader(labels: ObjectLabels): CriReader {
+  return {
+    ownerLabels: labels.ownerSelector,
+    sandbox: (listed) => readSandbox(labels, listed, []),
+    sandboxStatus: (status) => readSandbox(labels, status, sandboxIPs(status)),
+    container: (listed) => readListed(labels, listed),
+    containerStatus: (status, known) => readStatus(labels, status, known),
+  };
+}
+
+function sandboxIPs({ network }: PodSandboxStatus): readonly string[] {
+  const all = [network?.ip ?? '', ...(network?.additionalIps ?? []).map(({ ip }) => ip)];
+  return all.filter((ip) => ip !== '');
+}
+
+function readSandbox(
+  labels: ObjectLabels,
+  sandbox: PodSandbox | PodSandboxStatus,
+  ips: readonly string[],
+): ObservedSandbox | undefined {
+  const owned = labels.parseSandbox(sandbox.labels, sandbox.annotations);
+  if (owned === undefined) return undefined;
+  return {
+    id: sandbox.id,
+    podUID: owned.podUID,
+    podNamespace: owned.podNamespace,
+    podName: owned.podName,
+    attempt: sandbox.metadata?.attempt ?? 0,
+    ready: sandbox.state === 'SANDBOX_READY',
+    createdAtMs: milliseconds(sandbox.createdAt),
+    ips,
+  };
+}
+
+function readListed(labels: ObjectLabels, listed: Container): ObservedContainer | undefined {
+  const owned = labels.parseContainer(listed.labels, listed.annotations);
+  if (owned === undefined) return undefined;
+  return {
+    id: listed.id,
+    podUID: owned.podUID,
+    sandboxId: listed.podSandboxId,
+    name: owned.containerName,
+    kind: owned.kind,
+    attempt: listed.metadata?.attempt ?? 0,
+    state: STATES[listed.state],
+    createdAtMs: milliseconds(listed.createdAt),
+    startedAtMs: 0,
+    finishedAtMs: 0,
+    exitCode: 0,
+    reason: '',
+    message: '',
+    image: listed.image?.image ?? '',
+    imageID: listed.imageRef,
+    hash: owned.hash,
+  };
+}
+
+function readStatus(
+  labels: ObjectLabels,
+  status: ContainerStatus,
+  known: ObservedContainer | undefined,
+): ObservedContainer | undefined {
+  const owned = labels.parseContainer(status.labels, status.annotations);
+  if (owned === undefined) return undefined;
+  return {
+    id: status.id,
+    podUID: owned.podUID,
+    sandboxId: known?.sandboxId ?? '',
+    name: owned.containerName,
+    kind: owned.kind,
+    attempt: status.metadata?.attempt ?? 0,
+    state: STATES[status.state],
+    createdAtMs: milliseconds(status.createdAt),
+    startedAtMs: milliseconds(status.startedAt),
+    finishedAtMs: milliseconds(status.finishedAt),
+    exitCode: status.exitCode,
+    reason: status.reason,
+    message: status.message,
+    image: status.image?.image ?? '',
+    imageID: status.imageRef,
+    hash: owned.hash,
+  };
+}

@@ -1,0 +1,201 @@
+/** The one place that knows what the runtime holds. Fed by relists, events and the agent's own actions;
+ *  read by workers as snapshots. Keeps only objects that this agent made.
+ *
+ *  A container only moves forward: created → running → exited. The runtime's lists may lag behind its events,
+ *  so an older answer never takes a newer fact back. */
+import type { ObservedContainer, ObservedSandbox, PodObservation } from './types.ts';
+import { NOTHING_OBSERVED } from './types.ts';
+
+export interface Listing {
+  readonly sandboxes: readonly ObservedSandbox[];
+  readonly containers: readonly ObservedContainer[];
+}
+
+type PodObject = ObservedContainer | ObservedSandbox;
+
+export const OOM_KILLED = 'OOMKilled';
+
+const STATE_ORDER = { created: 0, running: 1, unknown: 2, exited: 3 } as const;
+
+/** The newer of two looks at one container, with what the older one knew better. */
+export function mergeContainer(
+  old: ObservedContainer | undefined,
+  seen: ObservedContainer,
+): ObservedContainer {
+  if (old === undefined) return seen;
+  if (old.state === 'exited' && seen.state !== 'exited') return old;
+  if (STATE_ORDER[seen.state] < STATE_ORDER[old.state] && old.state !== 'unknown') return old;
+  return {
+    ...seen,
+    sandboxId: seen.sandboxId || old.sandboxId,
+    startedAtMs: seen.startedAtMs || old.startedAtMs,
+    finishedAtMs: seen.finishedAtMs || old.finishedAtMs,
+    // Runtimes lose the reason of an OOM kill now and then; the event that told of it does not.
+    reason: old.reason === OOM_KILLED ? OOM_KILLED : seen.reason || old.reason,
+    message: seen.message || old.message,
+    image: seen.image || old.image,
+    imageID: seen.imageID || old.imageID,
+  };
+}
+
+/** A sandbox that was seen dead stays dead; addresses once known stay known. */
+export function mergeSandbox(old: ObservedSandbox | undefined, seen: ObservedSandbox): ObservedSandbox {
+  if (old === undefined) return seen;
+  return { ...seen, ready: seen.ready && old.ready, ips: seen.ips.length > 0 ? seen.ips : old.ips };
+}
+
+export class RuntimeView {
+  readonly #sandboxes: Shelf<ObservedSandbox>;
+  readonly #containers: Shelf<ObservedContainer>;
+  readonly #observations = new Map<string, PodObservation>();
+  readonly #listeners = new Set<(podUID: string) => void>();
+  #time = 0;
+
+  constructor() {
+    const tick = (): number => {
+      this.#time += 1;
+      return this.#time;
+    };
+    const changed = (podUID: string): void => this.#changed(podUID);
+    this.#sandboxes = new Shelf(tick, changed);
+    this.#containers = new Shelf(tick, changed);
+  }
+
+  /** What is known of one pod; the same object until something of it changes. */
+  pod(podUID: string): PodObservation {
+    const known = this.#observations.get(podUID);
+    if (known !== undefined) return known;
+    const sandboxes = this.#sandboxes.ofPod(podUID).sort(newestFirst);
+    const containers = this.#containers.ofPod(podUID).sort(newestFirst);
+    if (sandboxes.length + containers.length === 0) return NOTHING_OBSERVED;
+    const observation = { sandboxes, containers };
+    this.#observations.set(podUID, observation);
+    return observation;
+  }
+
+  podUIDs(): ReadonlySet<string> {
+    return new Set([...this.#sandboxes.podUIDs(), ...this.#containers.podUIDs()]);
+  }
+
+  sandbox(id: string): ObservedSandbox | undefined {
+    return this.#sandboxes.get(id);
+  }
+
+  container(id: string): ObservedContainer | undefined {
+    return this.#containers.get(id);
+  }
+
+  containers(): readonly ObservedContainer[] {
+    return this.#containers.all();
+  }
+
+  noteSandbox(sandbox: ObservedSandbox): void {
+    this.#sandboxes.put(mergeSandbox(this.#sandboxes.get(sandbox.id), sandbox));
+  }
+
+  noteContainer(container: ObservedContainer): void {
+    this.#containers.put(mergeContainer(this.#containers.get(container.id), container));
+  }
+
+  forgetSandbox(id: string): void {
+    this.#sandboxes.remove(id);
+  }
+
+  forgetContainer(id: string): void {
+    this.#containers.remove(id);
+  }
+
+  /** A point in time to hand to `replace`. */
+  mark(): number {
+    return this.#time;
+  }
+
+  /** Takes a whole listing that was begun at `mark`: what it lacks is forgotten, unless noted since then. */
+  replace(listing: Listing, mark: number): void {
+    for (const sandbox of listing.sandboxes) this.noteSandbox(sandbox);
+    for (const container of listing.containers) this.noteContainer(container);
+    this.#sandboxes.dropMissing(listing.sandboxes, mark);
+    this.#containers.dropMissing(listing.containers, mark);
+  }
+
+  /** Calls `listener` with the UID of each pod that changed. Returns the undo. */
+  onChange(listener: (podUID: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  #changed(podUID: string): void {
+    this.#observations.delete(podUID);
+    for (const listener of this.#listeners) listener(podUID);
+  }
+}
+
+const newestFirst = (a: PodObject, b: PodObject): number =>
+  b.attempt - a.attempt || b.createdAtMs - a.createdAtMs;
+
+/** Objects of one kind by ID and by pod, each with the time it was last noted. */
+class Shelf<T extends PodObject> {
+  readonly #byId = new Map<string, { readonly value: T; readonly notedAt: number }>();
+  readonly #byPod = new Map<string, Set<string>>();
+  readonly #tick: () => number;
+  readonly #changed: (podUID: string) => void;
+
+  constructor(tick: () => number, changed: (podUID: string) => void) {
+    this.#tick = tick;
+    this.#changed = changed;
+  }
+
+  get(id: string): T | undefined {
+    return this.#byId.get(id)?.value;
+  }
+
+  all(): T[] {
+    return [...this.#byId.values()].map(({ value }) => value);
+  }
+
+  podUIDs(): Iterable<string> {
+    return this.#byPod.keys();
+  }
+
+  ofPod(podUID: string): T[] {
+    return [...(this.#byPod.get(podUID) ?? [])].flatMap((id) => this.get(id) ?? []);
+  }
+
+  put(value: T): void {
+    const before = this.get(value.id);
+    this.#byId.set(value.id, { value, notedAt: this.#tick() });
+    if (before === undefined) {
+      const ids = this.#byPod.get(value.podUID) ?? new Set();
+      this.#byPod.set(value.podUID, ids.add(value.id));
+    }
+    if (before === undefined || !sameFields(before, value)) this.#changed(value.podUID);
+  }
+
+  remove(id: string): void {
+    const value = this.get(id);
+    if (value === undefined) return;
+    this.#byId.delete(id);
+    const ids = this.#byPod.get(value.podUID);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#byPod.delete(value.podUID);
+    this.#changed(value.podUID);
+  }
+
+  dropMissing(listed: readonly T[], mark: number): void {
+    const seen = new Set(listed.map(({ id }) => id));
+    const missing = [...this.#byId].filter(([id, { notedAt }]) => !seen.has(id) && notedAt <= mark);
+    for (const [id] of missing) this.remove(id);
+  }
+}
+
+/** Field by field; lists by their elements. */
+function sameFields(a: object, b: object): boolean {
+  const right = new Map<string, unknown>(Object.entries(b));
+  const left = Object.entries(a);
+  return left.length === right.size && left.every(([key, value]) => sameValue(value, right.get(key)));
+}
+
+function sameValue(a: unknown, b: unknown): boolean {
+  if (!Array.isArray(a) || !Array.isArray(b)) return a === b;
+  return a.length === b.length && a.every((element, index) => element === b[index]);
+}

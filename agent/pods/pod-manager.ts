@@ -1,0 +1,179 @@
+/** Which pods have a worker. One slot per pod name: the pod that is there, and the one that should be.
+ *  A changed manifest is another pod of the same name: the old one ends first, then the new one starts.
+ *
+ *  Pods known from an earlier run are adopted when their source still names them, and removed once every source
+ *  has spoken without naming them. Containers that this agent did not make are never seen here. */
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { DesiredState, ManifestOrigin, SourcePod } from '../sources/types.ts';
+import { podFullName, podIdentity } from './identity.ts';
+import type { PodRecord } from './record.ts';
+import type { PodStart, PodWorker } from './worker.ts';
+
+export interface PodManagerDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly createWorker: (start: PodStart, origin: ManifestOrigin) => PodWorker;
+  /** Tells two versions of one pod name apart. */
+  readonly versionOf: (pod: Pod) => string;
+  readonly forget: (podUID: string) => Promise<void>;
+}
+
+/** A pod that has a worker, as others see it. */
+export interface PodEntry {
+  readonly pod: Pod;
+  readonly origin: ManifestOrigin;
+  readonly status: PodStatus;
+  readonly removing: boolean;
+}
+
+interface Slot {
+  desired: SourcePod | undefined;
+  /** What an earlier agent left under this name and nobody has taken up yet. */
+  left: PodRecord[];
+  active: { readonly worker: PodWorker; readonly source: SourcePod } | undefined;
+}
+
+const DEFAULT_GRACE_SECONDS = 30;
+
+export class PodManager {
+  readonly #deps: PodManagerDeps;
+  readonly #slots = new Map<string, Slot>();
+  readonly #running = new Set<Promise<void>>();
+  #complete = false;
+  #signal: AbortSignal | undefined;
+
+  constructor(deps: PodManagerDeps) {
+    this.#deps = deps;
+  }
+
+  /** Takes note of pods that an earlier agent left: from records, or from the runtime alone. Call before `start`. */
+  restore(records: readonly PodRecord[]): void {
+    for (const record of records) this.#slotOf(record.pod).left.push(record);
+  }
+
+  /** Begins to work; ends with `signal`. What was applied before takes effect now. */
+  start(signal: AbortSignal): void {
+    this.#signal = signal;
+    for (const name of [...this.#slots.keys()]) this.#reconcile(name);
+  }
+
+  /** Resolves when every worker has come to rest after the signal. */
+  async stopped(): Promise<void> {
+    await Promise.all([...this.#running]);
+  }
+
+  /** Takes the newest desired state. */
+  apply(desired: DesiredState): void {
+    this.#complete = desired.complete;
+    const wanted = new Map(desired.pods.map((source) => [fullName(source.pod), source]));
+    for (const [name, slot] of this.#slots) slot.desired = wanted.get(name);
+    for (const source of desired.pods) this.#slotOf(source.pod).desired = source;
+    for (const name of [...this.#slots.keys()]) this.#reconcile(name);
+  }
+
+  entries(): readonly PodEntry[] {
+    return [...this.#slots.values()].flatMap(({ active }) => (active === undefined ? [] : [entryOf(active)]));
+  }
+
+  find(namespace: string, name: string): PodEntry | undefined {
+    const active = this.#slots.get(podFullName({ namespace, name }))?.active;
+    return active === undefined ? undefined : entryOf(active);
+  }
+
+  worker(namespace: string, name: string): PodWorker | undefined {
+    return this.#slots.get(podFullName({ namespace, name }))?.active?.worker;
+  }
+
+  workers(): readonly PodWorker[] {
+    return [...this.#slots.values()].flatMap(({ active }) => active?.worker ?? []);
+  }
+
+  #slotOf(pod: Pod): Slot {
+    const name = fullName(pod);
+    const known = this.#slots.get(name);
+    if (known !== undefined) return known;
+    const slot: Slot = { desired: undefined, left: [], active: undefined };
+    this.#slots.set(name, slot);
+    return slot;
+  }
+
+  #reconcile(name: string): void {
+    const slot = this.#slots.get(name);
+    if (slot === undefined || this.#signal === undefined || this.#signal.aborted) return;
+    if (slot.active !== undefined) return this.#reconcileActive(slot, slot.active);
+    const left = this.#nextLeft(slot);
+    if (left !== undefined) return this.#adopt(name, slot, left);
+    if (slot.desired !== undefined) return this.#spawn(name, slot, slot.desired, undefined);
+    if (slot.left.length === 0) this.#slots.delete(name);
+  }
+
+  #reconcileActive({ desired }: Slot, { worker, source }: NonNullable<Slot['active']>): void {
+    if (desired !== undefined && this.#sameVersion(desired.pod, source.pod)) return;
+    if (desired === undefined && !this.#complete && !worker.removing) return;
+    worker.remove(gracePeriodSeconds(worker.pod));
+  }
+
+  /** What was left is taken up when its pod is wanted, or, once it is known to be unwanted, to be removed. */
+  #nextLeft(slot: Slot): PodRecord | undefined {
+    const { desired } = slot;
+    if (desired === undefined) return this.#complete ? slot.left[0] : undefined;
+    return slot.left.find((record) => !this.#sameVersion(record.pod, desired.pod)) ?? slot.left[0];
+  }
+
+  #adopt(name: string, slot: Slot, record: PodRecord): void {
+    slot.left = slot.left.filter((other) => other !== record);
+    const wanted = slot.desired !== undefined && this.#sameVersion(slot.desired.pod, record.pod);
+    this.#spawn(name, slot, wanted && slot.desired !== undefined ? slot.desired : record, record);
+    if (!wanted) slot.active?.worker.remove(gracePeriodSeconds(record.pod));
+  }
+
+  #spawn(name: string, slot: Slot, source: SourcePod, record: PodRecord | undefined): void {
+    const signal = this.#signal;
+    if (signal === undefined) return;
+    const { log, clock, createWorker } = this.#deps;
+    const start: PodStart = {
+      pod: source.pod,
+      startedAtMs: record?.startedAtMs ?? clock.now(),
+      terminal: record?.terminal,
+      adopted: record !== undefined,
+    };
+    const worker = createWorker(start, source.origin);
+    slot.active = { worker, source };
+    log.info({ pod: name, podUID: source.pod.metadata?.uid, adopted: start.adopted }, 'Pod was taken on');
+    const running = this.#follow(name, slot, worker, signal).catch((thrown: unknown) => {
+      log.error({ err: asError(thrown), pod: name }, 'Pod worker failed');
+    });
+    this.#running.add(running);
+    void running.finally(() => this.#running.delete(running));
+  }
+
+  async #follow(name: string, slot: Slot, worker: PodWorker, signal: AbortSignal): Promise<void> {
+    const removed = await worker.run(signal);
+    if (!removed) return;
+    await this.#deps.forget(podIdentity(worker.pod).uid);
+    slot.active = undefined;
+    this.#deps.log.info({ pod: name, podUID: worker.pod.metadata?.uid }, 'Pod was removed');
+    this.#reconcile(name);
+  }
+
+  #sameVersion(a: Pod, b: Pod): boolean {
+    return this.#deps.versionOf(a) === this.#deps.versionOf(b);
+  }
+}
+
+const fullName = (pod: Pod): string => podFullName(podIdentity(pod));
+
+const gracePeriodSeconds = (pod: Pod): number =>
+  pod.metadata?.deletionGracePeriodSeconds ??
+  pod.spec?.terminationGracePeriodSeconds ??
+  DEFAULT_GRACE_SECONDS;
+
+const entryOf = ({ worker, source }: NonNullable<Slot['active']>): PodEntry => ({
+  pod: worker.pod,
+  origin: source.origin,
+  status: worker.status(),
+  removing: worker.removing,
+});

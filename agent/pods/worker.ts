@@ -1,0 +1,282 @@
+/** The worker of one pod: looks, decides, starts what was decided, and looks again when anything changed.
+ *  It alone owns the pod's lifecycle; everything else asks it. Operations of different keys run side by side. */
+import { type Backoff, createBackoff } from '#api/kit/backoff.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { createLoop, type Loop } from '#api/kit/loop.ts';
+import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { RuntimeView } from '../observe/runtime-view.ts';
+import type { PodObservation } from '../observe/types.ts';
+import { afterRestart } from './crash-backoff.ts';
+import { decidePod } from './decide.ts';
+import { podIdentity } from './identity.ts';
+import { OperationSet } from './operation-set.ts';
+import type { ActionOf, PodOperations } from './operations/types.ts';
+import {
+  type ContainerProgress,
+  containerKey,
+  type Decision,
+  operationKey,
+  type PodAction,
+  type PodIntent,
+  type PodProgress,
+  type ProbeVerdict,
+  type TerminalPhase,
+  type WaitingReason,
+} from './plan.ts';
+
+export interface PodWorkerDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly view: RuntimeView;
+  readonly operations: PodOperations;
+  /** Starts and stops probes to match the containers that run; `undefined` stops all of the pod's. */
+  readonly syncProbes: (pod: Pod, observed: PodObservation | undefined) => void;
+  readonly probeVerdict: (containerId: string) => ProbeVerdict | undefined;
+  readonly saveTerminal: (terminal: TerminalPhase, startedAtMs: number) => Promise<void>;
+  readonly status: (facts: StatusFacts) => PodStatus;
+  readonly onStatus: (status: PodStatus) => void;
+  readonly warn: (reason: string, message: string) => void;
+  readonly keepTerminatedVolumes: boolean;
+}
+
+/** What a status is made of. */
+export interface StatusFacts {
+  readonly pod: Pod;
+  readonly observed: PodObservation;
+  readonly progress: PodProgress;
+  readonly waiting: ReadonlyMap<string, WaitingReason>;
+  readonly previous: PodStatus | undefined;
+}
+
+export interface PodStart {
+  readonly pod: Pod;
+  readonly startedAtMs: number;
+  readonly terminal: TerminalPhase | undefined;
+  /** The pod was taken on by an earlier agent: something of it may be mounted. */
+  readonly adopted: boolean;
+}
+
+/** Wait after a failed operation; a failed start of a container keeps to this too. */
+const RETRY = { initialMs: 1_000, maxMs: 10_000, resetAfterMs: 60_000 } as const;
+
+export class PodWorker {
+  readonly pod: Pod;
+  readonly #deps: PodWorkerDeps;
+  readonly #uid: string;
+  readonly #startedAtMs: number;
+  readonly #loop: Loop;
+  readonly #operations: OperationSet;
+  readonly #containers = new Map<string, ContainerProgress>();
+  readonly #stoppedSandboxes = new Set<string>();
+  readonly #removed = new AbortController();
+  #startBackoff: Backoff = createBackoff(RETRY);
+  #intent: PodIntent = { kind: 'run' };
+  #volumes: PodProgress['volumes'];
+  #terminal: TerminalPhase | undefined;
+  #waiting: ReadonlyMap<string, WaitingReason> = new Map();
+  #status: PodStatus | undefined;
+
+  constructor(deps: PodWorkerDeps, start: PodStart) {
+    this.#deps = deps;
+    this.pod = start.pod;
+    this.#uid = podIdentity(start.pod).uid;
+    this.#startedAtMs = start.startedAtMs;
+    this.#volumes = start.adopted ? 'unknown' : 'none';
+    this.#terminal = start.terminal;
+    this.#loop = createLoop({
+      clock: deps.clock,
+      onError: (err) => deps.log.error({ err }, 'Pod could not be looked at'),
+      step: (signal) => Promise.resolve(this.#step(signal)),
+    });
+    this.#operations = new OperationSet({
+      clock: deps.clock,
+      backoff: createBackoff(RETRY),
+      onSettled: () => this.#loop.wake(),
+      onFailed: (key, error, retryMs) => this.#onFailed(key, error, retryMs),
+    });
+  }
+
+  status(): PodStatus {
+    return this.#status ?? {};
+  }
+
+  get removing(): boolean {
+    return this.#intent.kind === 'remove';
+  }
+
+  /** Looks again soon. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  /** Retries at once what failed and waits, for instance because an object that it needs has appeared. */
+  retry(): void {
+    this.#operations.forgetFailures();
+    for (const [name, entry] of this.#containers) {
+      if (entry.failure === undefined) continue;
+      this.#containers.set(name, { ...entry, failure: { ...entry.failure, retryAtMs: 0 } });
+    }
+    this.#loop.wake();
+  }
+
+  /** Ends and removes the pod. A later call may only shorten the grace period. */
+  remove(gracePeriodSeconds: number): void {
+    const intent = this.#intent;
+    if (intent.kind === 'remove' && gracePeriodSeconds >= intent.gracePeriodSeconds) return;
+    this.#intent = { kind: 'remove', gracePeriodSeconds };
+    this.#operations.abandon(new Error('pod is being removed'));
+    this.#loop.wake();
+  }
+
+  /** Works until the pod is removed or `signal` fires; what runs in the runtime is then left as it is.
+   *  Returns whether the pod was removed. */
+  async run(signal: AbortSignal): Promise<boolean> {
+    const unsubscribe = this.#deps.view.onChange((podUID) => {
+      if (podUID === this.#uid) this.#loop.wake();
+    });
+    this.#loop.wake();
+    await this.#loop.run(AbortSignal.any([signal, this.#removed.signal]));
+    unsubscribe();
+    this.#deps.syncProbes(this.pod, undefined);
+    this.#operations.abandon(new Error('agent is stopping'));
+    return this.#removed.signal.aborted;
+  }
+
+  #step(signal: AbortSignal): number | undefined {
+    const decision = this.#look();
+    if (signal.aborted) return undefined;
+    for (const action of decision.actions) {
+      this.#operations.launch(operationKey(action), (inner) => this.#execute(action, inner));
+    }
+    return decision.wakeAtMs;
+  }
+
+  #look(): Decision {
+    const { view, clock, keepTerminatedVolumes, syncProbes } = this.#deps;
+    const observed = view.pod(this.#uid);
+    const ending = this.removing || this.#terminal !== undefined;
+    syncProbes(this.pod, ending ? undefined : observed);
+    const progress = this.#progress(observed);
+    const { pod } = this;
+    const intent = this.#intent;
+    const decision = decidePod({
+      pod,
+      intent,
+      observed,
+      progress,
+      keepTerminatedVolumes,
+      nowMs: clock.now(),
+    });
+    this.#waiting = mergeWaiting(this.#waiting, decision.waiting, progress.busy);
+    this.#publish(observed, progress);
+    return decision;
+  }
+
+  #progress(observed: PodObservation): PodProgress {
+    const probes = new Map<string, ProbeVerdict>();
+    for (const { id, state } of observed.containers) {
+      const verdict = state === 'running' ? this.#deps.probeVerdict(id) : undefined;
+      if (verdict !== undefined) probes.set(id, verdict);
+    }
+    return {
+      busy: this.#operations.busy(),
+      volumes: this.#volumes,
+      retryAtMs: this.#operations.retryAtMs,
+      stoppedSandboxes: this.#stoppedSandboxes,
+      containers: this.#containers,
+      probes,
+      terminal: this.#terminal,
+      startedAtMs: this.#startedAtMs,
+    };
+  }
+
+  #publish(observed: PodObservation, progress: PodProgress): void {
+    const previous = this.#status;
+    const waiting = this.#waiting;
+    const next = this.#deps.status({ pod: this.pod, observed, progress, waiting, previous });
+    if (previous !== undefined && JSON.stringify(next) === JSON.stringify(previous)) return;
+    this.#status = next;
+    this.#deps.onStatus(next);
+  }
+
+  async #execute(action: PodAction, signal: AbortSignal): Promise<void> {
+    const { operations } = this.#deps;
+    const { pod } = this;
+    switch (action.kind) {
+      case 'mountVolumes':
+        // From here on something may be mounted, whatever the outcome.
+        this.#volumes = 'unknown';
+        await operations.mountVolumes(pod, signal);
+        this.#volumes = 'mounted';
+        return;
+      case 'unmountVolumes':
+        await operations.unmountVolumes(pod);
+        this.#volumes = 'none';
+        return;
+      case 'createSandbox':
+        return operations.createSandbox(pod, action.attempt, signal);
+      case 'stopSandbox':
+        await operations.stopSandbox(pod, action.sandboxId);
+        this.#stoppedSandboxes.add(action.sandboxId);
+        return;
+      case 'startContainer':
+        return this.#startContainer(action, signal);
+      case 'killContainer':
+        return operations.killContainer(pod, action, signal);
+      case 'removeContainer':
+        return operations.removeContainer(pod, action.container);
+      case 'finish':
+        return this.#finish(action);
+      case 'removePod':
+        await operations.removePod(pod);
+        return this.#removed.abort();
+      default:
+        action satisfies never;
+    }
+  }
+
+  async #finish({ phase, reason, message }: TerminalPhase): Promise<void> {
+    this.#terminal = { phase, reason, message };
+    await this.#deps.saveTerminal(this.#terminal, this.#startedAtMs);
+  }
+
+  async #startContainer(action: ActionOf<'startContainer'>, signal: AbortSignal): Promise<void> {
+    const { name } = action.spec;
+    const before = this.#containers.get(name)?.crash;
+    const outcome = await this.#deps.operations.startContainer(this.pod, action, signal);
+    const nowMs = this.#deps.clock.now();
+    if (outcome.kind === 'started') {
+      const { previous } = action;
+      const crash = previous === undefined ? before : afterRestart(before, previous.finishedAtMs, nowMs);
+      this.#containers.set(name, crash === undefined ? {} : { crash });
+      return;
+    }
+    const retryAtMs = outcome.retryAtMs ?? nowMs + this.#startBackoff.fail(name, nowMs);
+    const failure = { reason: outcome.reason, message: outcome.message, retryAtMs };
+    this.#containers.set(name, before === undefined ? { failure } : { crash: before, failure });
+  }
+
+  #onFailed(key: string, error: Error, retryMs: number): void {
+    this.#deps.log.warn({ err: error, operation: key, retryMs }, 'Pod operation failed');
+    this.#deps.warn(failureReason(key, this.removing), error.message);
+    this.#loop.wakeAt(this.#deps.clock.now() + retryMs);
+  }
+}
+
+/** A container whose start is under way keeps the reason it had; the others take the new one or none. */
+function mergeWaiting(
+  before: ReadonlyMap<string, WaitingReason>,
+  decided: ReadonlyMap<string, WaitingReason>,
+  busy: ReadonlySet<string>,
+): ReadonlyMap<string, WaitingReason> {
+  const kept = [...before].filter(([name]) => busy.has(containerKey(name)) && !decided.has(name));
+  return new Map([...kept, ...decided]);
+}
+
+/** The event reason for a failed operation, by its key. */
+function failureReason(key: string, removing: boolean): string {
+  if (key === 'volumes') return removing ? 'FailedUnmount' : 'FailedMount';
+  if (key === 'sandbox' && !removing) return 'FailedCreatePodSandBox';
+  return 'FailedKillPod';
+}
