@@ -1,0 +1,219 @@
+/** Strict JSON (RFC 8259): refuses what `JSON.parse` accepts silently (duplicate keys, endless depth)
+ *  and says where a fault is. Reads one value, or a stream of values one after the other. */
+import type { FieldError } from '../meta/field-error.ts';
+import {
+  DEFAULT_TEXT_LIMITS,
+  formatPath,
+  type PathElement,
+  positionOf,
+  SyntaxFault,
+  type TextLimits,
+} from './limits.ts';
+
+export interface JsonValue {
+  readonly value: unknown;
+  /** One for each key that an object has twice; the last one counts, as in `JSON.parse`. */
+  readonly errors: readonly FieldError[];
+}
+
+/** One of several values in a text. */
+export interface JsonStreamValue extends JsonValue {
+  /** 1-based line on which the value starts. */
+  readonly line: number;
+}
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORDS: readonly (readonly [string, unknown])[] = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+];
+// Everything up to the closing quote, without control characters.
+// oxlint-disable-next-line no-control-regex -- JSON forbids exactly these inside strings
+const STRING_BODY = /(?:[^"\\\u0000-\u001f]|\\.)*/y;
+const BLANK = /[ \t\r\n]*/y;
+
+class JsonReader {
+  readonly #text: string;
+  readonly #maxDepth: number;
+  readonly #path: PathElement[] = [];
+  #offset = 0;
+  #errors: FieldError[] = [];
+
+  constructor(text: string, maxDepth: number) {
+    this.#text = text;
+    this.#maxDepth = maxDepth;
+  }
+
+  get atEnd(): boolean {
+    this.#skipBlank();
+    return this.#offset >= this.#text.length;
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  read(): JsonValue {
+    this.#errors = [];
+    const value = this.#value(0);
+    return { value, errors: this.#errors };
+  }
+
+  fail(detail: string): never {
+    const { line, column } = positionOf(this.#text, this.#offset);
+    throw new SyntaxFault(detail, line, column);
+  }
+
+  #skipBlank(): void {
+    this.#match(BLANK);
+  }
+
+  #match(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.#offset;
+    const found = pattern.exec(this.#text)?.[0];
+    if (found !== undefined) this.#offset += found.length;
+    return found;
+  }
+
+  #expected(what: string): never {
+    const next = this.#text.slice(this.#offset, this.#offset + 1);
+    return this.fail(
+      next === '' ? `expected ${what}, but the text ends` : `expected ${what}, found ${JSON.stringify(next)}`,
+    );
+  }
+
+  #value(depth: number): unknown {
+    this.#skipBlank();
+    const first = this.#text[this.#offset];
+    if (first === '{') return this.#object(depth + 1);
+    if (first === '[') return this.#list(depth + 1);
+    return first === '"' ? this.#string() : this.#scalar();
+  }
+
+  #scalar(): unknown {
+    for (const [word, value] of WORDS) {
+      if (this.#text.startsWith(word, this.#offset)) {
+        this.#offset += word.length;
+        return value;
+      }
+    }
+    const number = this.#match(NUMBER);
+    return number === undefined ? this.#expected('a value') : Number(number);
+  }
+
+  #string(): string {
+    const start = this.#offset;
+    this.#offset += 1;
+    const body = this.#match(STRING_BODY) ?? '';
+    if (this.#text[this.#offset] !== '"') this.#expected("the string's closing quote");
+    this.#offset += 1;
+    if (!body.includes('\\')) return body;
+    try {
+      return String(JSON.parse(this.#text.slice(start, this.#offset)));
+    } catch (error) {
+      this.#offset = start;
+      const { line, column } = positionOf(this.#text, start);
+      throw new SyntaxFault('string has an escape that JSON does not know', line, column, error);
+    }
+  }
+
+  #enter(depth: number): void {
+    if (depth > this.#maxDepth) this.fail(`nested deeper than ${this.#maxDepth} levels`);
+    this.#offset += 1;
+    this.#skipBlank();
+  }
+
+  #close(end: string): boolean {
+    this.#skipBlank();
+    if (this.#text[this.#offset] !== end) return false;
+    this.#offset += 1;
+    return true;
+  }
+
+  #separator(end: string): void {
+    if (this.#text[this.#offset] !== ',') this.#expected(`',' or '${end}'`);
+    this.#offset += 1;
+  }
+
+  #list(depth: number): unknown[] {
+    const list: unknown[] = [];
+    this.#enter(depth);
+    if (this.#close(']')) return list;
+    for (;;) {
+      this.#path.push(list.length);
+      list.push(this.#value(depth));
+      this.#path.pop();
+      if (this.#close(']')) return list;
+      this.#separator(']');
+    }
+  }
+
+  #object(depth: number): Record<string, unknown> {
+    const object: Record<string, unknown> = {};
+    this.#enter(depth);
+    if (this.#close('}')) return object;
+    for (;;) {
+      this.#skipBlank();
+      if (this.#text[this.#offset] !== '"') this.#expected('a key in double quotes');
+      const key = this.#string();
+      this.#path.push(key);
+      if (Object.hasOwn(object, key)) this.#errors.push(duplicateKey(this.#path));
+      this.#skipBlank();
+      if (this.#text[this.#offset] !== ':') this.#expected("':' after a key");
+      this.#offset += 1;
+      setMember(object, key, this.#value(depth));
+      this.#path.pop();
+      if (this.#close('}')) return object;
+      this.#separator('}');
+    }
+  }
+}
+
+/** A key that an object has twice. */
+export function duplicateKey(path: readonly PathElement[], line?: number): FieldError {
+  const where = line === undefined ? '' : ` (again on line ${line})`;
+  return {
+    kind: 'FieldValueDuplicate',
+    field: formatPath(path),
+    detail: `key is given more than once${where}`,
+  };
+}
+
+/** Sets a member whatever its name; plain assignment of `__proto__` would change the prototype instead. */
+export function setMember(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key !== '__proto__') object[key] = value;
+  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+}
+
+function checkSize(text: string, maxBytes: number): void {
+  if (text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes)) {
+    throw new SyntaxFault(`text is larger than ${maxBytes} bytes`, 1, 1);
+  }
+}
+
+/** Reads a text that is one JSON value.
+ *  @throws SyntaxFault with line and column */
+export function parseJson(text: string, limits: Partial<TextLimits> = {}): JsonValue {
+  const { maxBytes, maxDepth } = { ...DEFAULT_TEXT_LIMITS, ...limits };
+  checkSize(text, maxBytes);
+  const reader = new JsonReader(text, maxDepth);
+  const result = reader.read();
+  if (!reader.atEnd) reader.fail('expected the end of the text after the value');
+  return result;
+}
+
+/** Reads JSON values that follow each other, separated by white space or nothing.
+ *  @throws SyntaxFault with line and column */
+export function parseJsonStream(text: string, limits: Partial<TextLimits> = {}): readonly JsonStreamValue[] {
+  const { maxBytes, maxDepth, maxDocuments } = { ...DEFAULT_TEXT_LIMITS, ...limits };
+  checkSize(text, maxBytes);
+  const reader = new JsonReader(text, maxDepth);
+  const values: JsonStreamValue[] = [];
+  while (!reader.atEnd) {
+    if (values.length >= maxDocuments) reader.fail(`more than ${maxDocuments} documents`);
+    const { line } = positionOf(text, reader.offset);
+    values.push({ line, ...reader.read() });
+  }
+  return values;
+}

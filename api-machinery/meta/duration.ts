@@ -1,0 +1,83 @@
+/** Durations as the configuration writes them: `1m0s`, `100ms`, `1.5h`, `-2h3m`.
+ *  Exact in nanoseconds within a signed 64-bit integer. */
+
+/** A text that is no duration. */
+export class DurationError extends Error {
+  override readonly name = 'DurationError';
+  readonly reason = 'InvalidDuration';
+  readonly text: string;
+  constructor(text: string, detail: string) {
+    super(`duration ${JSON.stringify(text.slice(0, 64))} ${detail}`);
+    this.text = text;
+  }
+}
+
+const UNIT_NANOS: Readonly<Record<string, bigint>> = {
+  ns: 1n,
+  us: 1000n,
+  µs: 1000n,
+  μs: 1000n,
+  ms: 1_000_000n,
+  s: 1_000_000_000n,
+  m: 60_000_000_000n,
+  h: 3_600_000_000_000n,
+};
+const SECOND = 1_000_000_000n;
+const MAX_NANOS = 2n ** 63n - 1n;
+const LONGEST_TEXT = 256;
+const WHOLE = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
+const PART = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/g;
+
+/** Reads a duration into nanoseconds. `0` needs no unit; fractions of a nanosecond are cut.
+ *  @throws DurationError */
+export function parseDuration(text: string): bigint {
+  const unsigned = text.replace(/^[+-]/, '');
+  if (unsigned === '0') return 0n;
+  if (text.length > LONGEST_TEXT || !WHOLE.test(text)) {
+    throw new DurationError(text, 'must be numbers with units ns, us, ms, s, m or h, such as 1m30s');
+  }
+  let nanos = 0n;
+  for (const [, whole = '', fraction = '', unit = ''] of unsigned.matchAll(PART)) {
+    const size = UNIT_NANOS[unit] ?? 0n;
+    nanos += BigInt(`0${whole}`) * size;
+    nanos += (BigInt(`0${fraction}`) * size) / 10n ** BigInt(fraction.length);
+  }
+  const negative = text.startsWith('-');
+  if (nanos > MAX_NANOS + (negative ? 1n : 0n)) throw new DurationError(text, 'is out of range (292 years)');
+  return negative ? -nanos : nanos;
+}
+
+/** `1.5` of `1500` thousandths: the fraction without trailing zeros. */
+function decimalText(amount: bigint, unit: bigint): string {
+  const digits = unit.toString().length - 1;
+  const fraction = (amount % unit).toString().padStart(digits, '0').replace(/0+$/, '');
+  return `${amount / unit}${fraction === '' ? '' : `.${fraction}`}`;
+}
+
+/** The shortest usual text: `1h0m0s`, `1.5s`, `100ms`, `0s`. */
+export function formatDuration(nanos: bigint): string {
+  if (nanos === 0n) return '0s';
+  const sign = nanos < 0n ? '-' : '';
+  const size = nanos < 0n ? -nanos : nanos;
+  if (size < 1000n) return `${sign}${size}ns`;
+  if (size < 1_000_000n) return `${sign}${decimalText(size, 1000n)}µs`;
+  if (size < SECOND) return `${sign}${decimalText(size, 1_000_000n)}ms`;
+  const minutes = size / (60n * SECOND);
+  const seconds = `${decimalText(size % (60n * SECOND), SECOND)}s`;
+  if (minutes === 0n) return `${sign}${seconds}`;
+  const hours = minutes / 60n;
+  return hours === 0n ? `${sign}${minutes}m${seconds}` : `${sign}${hours}h${minutes % 60n}m${seconds}`;
+}
+
+/** Reads a duration into milliseconds, with the fraction.
+ *  @throws DurationError */
+export function parseDurationMs(text: string): number {
+  const nanos = parseDuration(text);
+  return Number(nanos / 1_000_000n) + Number(nanos % 1_000_000n) / 1e6;
+}
+
+/** The duration text of a number of milliseconds, exact to the nanosecond. */
+export function formatDurationMs(ms: number): string {
+  const whole = Math.trunc(ms);
+  return formatDuration(BigInt(whole) * 1_000_000n + BigInt(Math.round((ms - whole) * 1e6)));
+}

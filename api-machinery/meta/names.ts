@@ -1,0 +1,167 @@
+/** The forms that names, keys and values must have. Each function returns every reason why a text
+ *  does not have the form; an empty list means that it has. Reasons are phrases that follow the field's path.
+ *  Source: RFC 1123, RFC 1035, RFC 6335, API conventions (document 1). */
+
+const DNS_LABEL_MAX = 63;
+const DNS_SUBDOMAIN_MAX = 253;
+const CONFIG_KEY_MAX = 253;
+const ANNOTATIONS_MAX_BYTES = 256 * 1024;
+
+const LABEL_1123 = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
+const SUBDOMAIN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?(?:\.[a-z0-9](?:[-a-z0-9]*[a-z0-9])?)*$/;
+const LABEL_1035 = /^[a-z](?:[-a-z0-9]*[a-z0-9])?$/;
+const QUALIFIED_PART = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
+const ENV_VAR = /^[-._a-zA-Z][-._a-zA-Z0-9]*$/;
+const CONFIG_KEY = /^[-._a-zA-Z0-9]+$/;
+const C_IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
+const HEADER_NAME = /^[-A-Za-z0-9]+$/;
+
+type Faults = readonly string[];
+
+function formFaults(text: string, pattern: RegExp, max: number, form: string): Faults {
+  const faults: string[] = [];
+  if (text.length > max) faults.push(`must be at most ${max} characters`);
+  else if (!pattern.test(text)) faults.push(form);
+  return faults;
+}
+
+/** A DNS label: `my-name-1`. */
+export function dns1123LabelFaults(text: string): Faults {
+  return formFaults(
+    text,
+    LABEL_1123,
+    DNS_LABEL_MAX,
+    "must be lower-case letters, digits or '-', starting and ending with a letter or digit, such as 'my-name' (RFC 1123 label)",
+  );
+}
+
+/** A DNS subdomain: `example.com`, the form of most object names. */
+export function dns1123SubdomainFaults(text: string): Faults {
+  return formFaults(
+    text,
+    SUBDOMAIN,
+    DNS_SUBDOMAIN_MAX,
+    "must be lower-case letters, digits, '-' or '.', each part starting and ending with a letter or digit, such as 'example.com' (RFC 1123 subdomain)",
+  );
+}
+
+/** A DNS label that starts with a letter: the form of service names. */
+export function dns1035LabelFaults(text: string): Faults {
+  return formFaults(
+    text,
+    LABEL_1035,
+    DNS_LABEL_MAX,
+    "must be lower-case letters, digits or '-', starting with a letter and ending with a letter or digit, such as 'my-name' (RFC 1035 label)",
+  );
+}
+
+/** A key of labels, annotations and resources: `name` or `example.com/name`. */
+export function qualifiedNameFaults(text: string): Faults {
+  const parts = text.split('/');
+  if (parts.length > 2)
+    return ["must be a name with an optional DNS prefix and one '/', such as 'example.com/name'"];
+  const [prefix, name] = parts.length === 2 ? parts : [undefined, parts[0]];
+  const faults: string[] = [];
+  if (prefix === '') faults.push('prefix part must not be empty');
+  else if (prefix !== undefined)
+    faults.push(...dns1123SubdomainFaults(prefix).map((fault) => `prefix part ${fault}`));
+  if (name === undefined || name === '') faults.push('name part must not be empty');
+  else faults.push(...qualifiedPartFaults(name).map((fault) => `name part ${fault}`));
+  return faults;
+}
+
+const qualifiedPartFaults = (text: string): Faults =>
+  formFaults(
+    text,
+    QUALIFIED_PART,
+    DNS_LABEL_MAX,
+    "must be letters, digits, '-', '_' or '.', starting and ending with a letter or digit, such as 'MyName' or 'my.name'",
+  );
+
+/** A label's value: empty, or up to 63 characters of the same form as a key's name part. */
+export function labelValueFaults(text: string): Faults {
+  return text === '' ? [] : qualifiedPartFaults(text);
+}
+
+/** The name of an environment variable. */
+export function envVarNameFaults(text: string): Faults {
+  const form = "must be letters, digits, '_', '-' or '.', not starting with a digit, such as 'my.env-name'";
+  const faults = ENV_VAR.test(text) ? [] : [form];
+  return [...faults, ...dotNameFaults(text)];
+}
+
+/** An identifier of the C language: `my_name`. */
+export function cIdentifierFaults(text: string): Faults {
+  return C_IDENTIFIER.test(text)
+    ? []
+    : ["must be letters, digits or '_', not starting with a digit, such as 'my_name'"];
+}
+
+/** Names that would mean a directory if used as a file's name. */
+function dotNameFaults(text: string): Faults {
+  if (text === '.' || text === '..') return [`must not be '${text}'`];
+  return text.startsWith('..') ? ["must not start with '..'"] : [];
+}
+
+/** The name of a container's port (IANA service name). */
+export function portNameFaults(text: string): Faults {
+  const faults: string[] = [];
+  if (text.length > 15) faults.push('must be at most 15 characters');
+  if (!/^[-a-z0-9]+$/.test(text)) faults.push("must be lower-case letters, digits or '-'");
+  if (!/[a-z]/.test(text)) faults.push('must contain at least one letter');
+  if (text.includes('--')) faults.push("must not contain '--'");
+  if (text.startsWith('-') || text.endsWith('-')) faults.push("must not start or end with '-'");
+  return faults;
+}
+
+/** The number of a port. */
+export function portNumberFaults(port: number): Faults {
+  return Number.isInteger(port) && port >= 1 && port <= 65_535
+    ? []
+    : ['must be between 1 and 65535, inclusive'];
+}
+
+/** A key of a ConfigMap or Secret, which becomes a file's name. */
+export function configMapKeyFaults(text: string): Faults {
+  const faults: string[] = [];
+  if (text.length > CONFIG_KEY_MAX) faults.push(`must be at most ${CONFIG_KEY_MAX} characters`);
+  if (!CONFIG_KEY.test(text)) faults.push("must be letters, digits, '-', '_' or '.', such as 'key.name'");
+  return [...faults, ...dotNameFaults(text)];
+}
+
+/** The name of an HTTP header. */
+export function httpHeaderNameFaults(text: string): Faults {
+  return HEADER_NAME.test(text) ? [] : ["must be letters, digits or '-', such as 'X-Header-Name'"];
+}
+
+/** A path below some directory: relative, no `..` element. */
+export function relativePathFaults(text: string): Faults {
+  if (text.startsWith('/')) return ['must be a relative path'];
+  return parentElementFaults(text);
+}
+
+/** A path that starts at the root. */
+export function absolutePathFaults(text: string): Faults {
+  return text.startsWith('/') ? [] : ['must be an absolute path'];
+}
+
+/** No element of the path leads upwards. */
+export function parentElementFaults(text: string): Faults {
+  return text.split('/').includes('..') ? ["must not contain '..'"] : [];
+}
+
+/** A path that a volume writes below its own directory: relative, no `..`, and no name starting with `..`,
+ *  which the atomic writer keeps for itself. */
+export function volumeFilePathFaults(text: string): Faults {
+  const faults = relativePathFaults(text);
+  if (faults.length > 0) return faults;
+  return text.startsWith('..') ? ["must not start with '..'"] : [];
+}
+
+/** Total size of an object's annotations. */
+export function annotationSizeFaults(annotations: Readonly<Record<string, string>>): Faults {
+  let bytes = 0;
+  for (const [key, text] of Object.entries(annotations))
+    bytes += Buffer.byteLength(key) + Buffer.byteLength(text);
+  return bytes > ANNOTATIONS_MAX_BYTES ? [`must have at most ${ANNOTATIONS_MAX_BYTES} bytes in total`] : [];
+}

@@ -1,0 +1,79 @@
+/** Points in time as RFC 3339 text: whole seconds (Time), microseconds (MicroTime), nanoseconds (logs, CRI).
+ *  Inside the programs a time is Unix milliseconds (number) or Unix nanoseconds (bigint). */
+
+/** A text that is no RFC 3339 time. */
+export class TimeError extends Error {
+  override readonly name = 'TimeError';
+  readonly reason = 'InvalidTime';
+  readonly text: string;
+  constructor(text: string) {
+    super(
+      `time ${JSON.stringify(text.slice(0, 64))} must have the form 2006-01-02T15:04:05Z (RFC 3339, any zone)`,
+    );
+    this.text = text;
+  }
+}
+
+const NANOS_PER_MS = 1_000_000n;
+const NANOS_PER_SECOND = 1_000_000_000n;
+const PATTERN = /^(\d{4})-(\d\d)-(\d\d)T(\d\d):(\d\d):(\d\d)(?:[.,](\d{1,30}))?(?:Z|([+-])(\d\d):(\d\d))$/;
+
+/** Reads a time into Unix nanoseconds; digits beyond nanoseconds are cut.
+ *  @throws TimeError also for dates that do not exist */
+export function parseTimeNanos(text: string): bigint {
+  const match = PATTERN.exec(text);
+  if (match === null) throw new TimeError(text);
+  const part = (index: number): number => Number(match[index] ?? 0);
+  const [year, month, day] = [part(1), part(2), part(3)];
+  const [hour, minute, second] = [part(4), part(5), part(6)];
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
+  date.setUTCHours(hour, minute, second);
+  const exists = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
+  const zoneMinutes = part(9) * 60 + part(10);
+  if (!exists || month < 1 || hour > 23 || minute > 59 || second > 59 || part(9) > 23 || part(10) > 59) {
+    throw new TimeError(text);
+  }
+  const offsetMs = zoneMinutes * 60_000 * (match[8] === '-' ? -1 : 1);
+  const fraction = BigInt((match[7] ?? '').padEnd(9, '0').slice(0, 9));
+  return BigInt(date.getTime() - offsetMs) * NANOS_PER_MS + fraction;
+}
+
+/** Reads a time into Unix milliseconds; finer digits are cut.
+ *  @throws TimeError */
+export function parseTime(text: string): number {
+  return Number(floorDivide(parseTimeNanos(text), NANOS_PER_MS));
+}
+
+/** Division towards minus infinity, so that times before 1970 split like those after. */
+function floorDivide(amount: bigint, divisor: bigint): bigint {
+  const quotient = amount / divisor;
+  return amount % divisor < 0n ? quotient - 1n : quotient;
+}
+
+/** `2006-01-02T15:04:05`; throws RangeError outside the years 0 to 9999, which RFC 3339 cannot write. */
+function secondsText(unixSeconds: bigint): string {
+  const text = new Date(Number(unixSeconds) * 1000).toISOString();
+  if (text.length !== 24) throw new RangeError(`year of ${text} has no RFC 3339 form`);
+  return text.slice(0, 19);
+}
+
+/** The API's Time: whole seconds, UTC. */
+export function formatTime(unixMs: number): string {
+  return `${secondsText(BigInt(Math.floor(unixMs / 1000)))}Z`;
+}
+
+/** The API's MicroTime: always six decimals, UTC. */
+export function formatMicroTime(unixNanos: bigint): string {
+  const seconds = floorDivide(unixNanos, NANOS_PER_SECOND);
+  const micros = (unixNanos - seconds * NANOS_PER_SECOND) / 1000n;
+  return `${secondsText(seconds)}.${micros.toString().padStart(6, '0')}Z`;
+}
+
+/** RFC 3339 with up to nine decimals and no trailing zeros, UTC. */
+export function formatTimeNanos(unixNanos: bigint): string {
+  const seconds = floorDivide(unixNanos, NANOS_PER_SECOND);
+  const nanos = unixNanos - seconds * NANOS_PER_SECOND;
+  const fraction = nanos.toString().padStart(9, '0').replace(/0+$/, '');
+  return `${secondsText(seconds)}${fraction === '' ? '' : `.${fraction}`}Z`;
+}
