@@ -1,0 +1,123 @@
+/** Which dead containers and sandboxes are removed. Pure.
+ *  Spec: document 3, 4.3 (`--maximum-dead-containers`, `-per-container`, `--minimum-container-ttl-duration`). */
+import type { ContainerState, PodSandboxState } from '#cri/gen/cri-v1.ts';
+
+export interface GcContainer {
+  readonly containerID: string;
+  readonly podUID: string;
+  /** Name in the pod's spec. */
+  readonly name: string;
+  readonly sandboxID: string;
+  readonly state: ContainerState;
+  /** Wall time of creation, in ms. */
+  readonly createdAtMs: number;
+}
+
+export interface GcSandbox {
+  readonly sandboxID: string;
+  readonly podUID: string;
+  readonly state: PodSandboxState;
+  /** Wall time of creation, in ms. */
+  readonly createdAtMs: number;
+}
+
+export interface GcPolicy {
+  /** Dead containers kept on the whole node; negative means no limit. */
+  readonly maxContainers: number;
+  /** Dead instances kept of one container of a pod, the newest first; negative means no limit. */
+  readonly maxPerContainer: number;
+  /** Age below which a dead container of a pod that still exists is left alone, in ms. */
+  readonly minAgeMs: number;
+}
+
+export interface GcObservation {
+  /** Every container and sandbox that the agent made. */
+  readonly containers: readonly GcContainer[];
+  readonly sandboxes: readonly GcSandbox[];
+  /** Whether a pod is gone for good: not desired, its worker ended. Only asked when `sourcesReady`. */
+  readonly isPodGone: (podUID: string) => boolean;
+  /** Every pod source has reported; until then no pod counts as gone. */
+  readonly sourcesReady: boolean;
+  readonly nowMs: number;
+}
+
+export interface GcDecision {
+  /** Removed first, oldest first. */
+  readonly containerIDs: readonly string[];
+  /** To be stopped (which frees their network) and removed, after the containers. */
+  readonly sandboxIDs: readonly string[];
+}
+
+function byAge(a: { readonly createdAtMs: number }, b: { readonly createdAtMs: number }): number {
+  return b.createdAtMs - a.createdAtMs;
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => string): readonly (readonly T[])[] {
+  return [...Map.groupBy(items, keyOf).values()];
+}
+
+/** The global limit: shared out evenly first, then the oldest of all go, so that no container loses its last
+ *  instance before another has given up its spare ones. */
+function limitGlobally(
+  groups: readonly (readonly GcContainer[])[],
+  maxContainers: number,
+): readonly GcContainer[] {
+  const total = groups.reduce((sum, group) => sum + group.length, 0);
+  if (maxContainers < 0 || total <= maxContainers) return groups.flat();
+  const share = Math.max(1, Math.floor(maxContainers / groups.length));
+  const kept = groups.flatMap((group) => group.slice(0, share));
+  return kept.sort(byAge).slice(0, maxContainers);
+}
+
+function isOver(container: GcContainer): boolean {
+  return container.state === 'CONTAINER_EXITED' || container.state === 'CONTAINER_UNKNOWN';
+}
+
+/** Dead containers of pods that exist, the newest of each (pod, container) kept within the limits. */
+function decideAged(candidates: readonly GcContainer[], policy: GcPolicy): readonly GcContainer[] {
+  const groups = groupBy(candidates, ({ podUID, name }) => `${podUID}/${name}`).map((group) =>
+    [...group].sort(byAge),
+  );
+  const withinEach =
+    policy.maxPerContainer < 0 ? groups : groups.map((group) => group.slice(0, policy.maxPerContainer));
+  const kept = new Set(limitGlobally(withinEach, policy.maxContainers));
+  return candidates.filter((container) => !kept.has(container));
+}
+
+function decideSandboxes(
+  observation: GcObservation,
+  isGone: (podUID: string) => boolean,
+  removedContainers: ReadonlySet<string>,
+): readonly GcSandbox[] {
+  const inUse = new Set(
+    observation.containers
+      .filter((container) => !removedContainers.has(container.containerID))
+      .map((container) => container.sandboxID),
+  );
+  return groupBy(observation.sandboxes, (sandbox) => sandbox.podUID).flatMap((ofPod) => {
+    const [newest, ...older] = [...ofPod].sort(byAge);
+    // The newest tells the pod's last IP and attempt; a pod that is gone needs neither.
+    const candidates = newest !== undefined && isGone(newest.podUID) ? [newest, ...older] : older;
+    return candidates.filter(
+      (sandbox) => sandbox.state === 'SANDBOX_NOTREADY' && !inUse.has(sandbox.sandboxID),
+    );
+  });
+}
+
+/** Chooses what to remove. Running containers and ready sandboxes never are; a container that was created and
+ *  not started is, only when its pod is gone. */
+export function decideDeadContainers(observation: GcObservation, policy: GcPolicy): GcDecision {
+  const { containers, sourcesReady, nowMs } = observation;
+  const isGone = (podUID: string): boolean => sourcesReady && observation.isPodGone(podUID);
+  const ofGonePods = containers.filter(
+    (container) => container.state !== 'CONTAINER_RUNNING' && isGone(container.podUID),
+  );
+  const aged = containers.filter(
+    (container) =>
+      isOver(container) && !isGone(container.podUID) && nowMs - container.createdAtMs >= policy.minAgeMs,
+  );
+  const removed = [...ofGonePods, ...decideAged(aged, policy)].sort(byAge).reverse();
+  const containerIDs = removed.map((container) => container.containerID);
+  const sandboxes = decideSandboxes(observation, isGone, new Set(containerIDs));
+  return { containerIDs, sandboxIDs: sandboxes.map((sandbox) => sandbox.sandboxID) };
+}

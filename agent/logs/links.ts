@@ -1,0 +1,86 @@
+/** The links that log collectors read: `<linksDir>/<pod>_<namespace>_<container>-<id>.log` to a container's log. */
+import { mkdir, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { type ContainerLogIdentity, containerIDOfLink, containerLinkName } from './paths.ts';
+
+export interface LogLinks {
+  /** Makes the link of a container that was started, or renews one that points elsewhere. */
+  link(container: ContainerLogIdentity, logPath: string): Promise<void>;
+  /** Removes the link of a container that was removed. */
+  unlink(container: ContainerLogIdentity): Promise<void>;
+  /** Removes links whose log is gone, except those of `liveContainerIDs`: their log may be between
+   *  two files of a rotation. Returns the names removed. */
+  removeDead(liveContainerIDs: ReadonlySet<string>): Promise<readonly string[]>;
+}
+
+export interface LogLinksDeps {
+  readonly log: Logger;
+}
+
+function hasCode(thrown: unknown, code: string): boolean {
+  const error = asError(thrown);
+  return 'code' in error && error.code === code;
+}
+
+async function readLinkOrNothing(path: string): Promise<string | undefined> {
+  try {
+    return await readlink(path);
+  } catch {
+    return undefined; // absent, or a file of someone else, which `symlink` will report
+  }
+}
+
+async function isDangling(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return false;
+  } catch (thrown) {
+    return hasCode(thrown, 'ENOENT') && (await readLinkOrNothing(path)) !== undefined;
+  }
+}
+
+/** @param linksDir directory of the links, made when missing; `/var/log/containers` on most nodes. */
+export function createLogLinks(deps: LogLinksDeps, linksDir: string): LogLinks {
+  const { log } = deps;
+  return {
+    async link(container, logPath) {
+      const path = join(linksDir, containerLinkName(container));
+      const target = await readLinkOrNothing(path);
+      if (target === logPath) return;
+      await mkdir(linksDir, { recursive: true });
+      if (target === undefined) return await symlink(logPath, path);
+      const temporary = `${path}.tmp`;
+      await rm(temporary, { force: true });
+      await symlink(logPath, temporary);
+      await rename(temporary, path);
+    },
+    async unlink(container) {
+      await rm(join(linksDir, containerLinkName(container)), { force: true });
+    },
+    async removeDead(liveContainerIDs) {
+      const removed: string[] = [];
+      for (const name of await listOrNothing(linksDir)) {
+        const containerID = containerIDOfLink(name);
+        if (!name.endsWith('.log') || (containerID !== undefined && liveContainerIDs.has(containerID)))
+          continue;
+        const path = join(linksDir, name);
+        if (!(await isDangling(path))) continue;
+        await rm(path, { force: true });
+        removed.push(name);
+      }
+      if (removed.length > 0) log.debug({ links: removed.length }, 'Dead log links removed');
+      return removed;
+    },
+  };
+}
+
+async function listOrNothing(dir: string): Promise<readonly string[]> {
+  try {
+    return await readdir(dir);
+  } catch (thrown) {
+    if (hasCode(thrown, 'ENOENT')) return [];
+    throw thrown;
+  }
+}

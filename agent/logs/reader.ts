@@ -1,0 +1,142 @@
+/** Reads one container's log, and follows it through rotations until the container has stopped.
+ *  Never asks the runtime: the caller says when the container stopped. */
+import { stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { type Clock, systemClock } from '#api/kit/clock.ts';
+import { type DirChanges, watchDir } from './dir-changes.ts';
+import { createLogFormatter, type FormatOptions, type LogChunk, type LogFormatter } from './format.ts';
+import { LogFileError, type OpenFile, openRegularFile } from './open-log.ts';
+import { findTailOffset } from './tail-offset.ts';
+
+export interface ReadLogsOptions extends FormatOptions {
+  /** Go on with what is written later. */
+  readonly follow?: boolean | undefined;
+  /** Start with the last so many lines of the current file. */
+  readonly tailLines?: number | undefined;
+  /** Leave out lines older than so many seconds before now; `sinceMs` wins over it. */
+  readonly sinceSeconds?: number | undefined;
+  /** Fires when the container has stopped: a follower then gives out what is left and ends. */
+  readonly stopped?: AbortSignal | undefined;
+  /** Directory that must really contain the file, symlinks resolved; the pod logs directory. */
+  readonly root?: string | undefined;
+  /** Clock for `sinceSeconds`; the system's unless given. */
+  readonly clock?: Clock | undefined;
+}
+
+const BLOCK_BYTES = 64 * 1024;
+
+interface Cursor {
+  opened: OpenFile;
+  offset: number;
+}
+
+async function openAt(path: string, options: ReadLogsOptions): Promise<Cursor> {
+  const opened = await openRegularFile(path, options.root);
+  if (options.tailLines === undefined) return { opened, offset: 0 };
+  return { opened, offset: await findTailOffset(opened.file, opened.sizeBytes, options.tailLines) };
+}
+
+/** The file that has taken the place of the one being read; undefined when it is still that one, or none yet. */
+async function openSuccessor(
+  path: string,
+  identity: string,
+  root: string | undefined,
+): Promise<OpenFile | undefined> {
+  try {
+    const { dev, ino } = await stat(path);
+    if (`${dev}:${ino}` === identity) return undefined;
+    return await openRegularFile(path, root);
+  } catch (thrown) {
+    // Renamed away and not there again yet; the directory will tell when it is.
+    if (!(thrown instanceof LogFileError) || thrown.reason === 'NotFound') return undefined;
+    throw thrown;
+  }
+}
+
+async function isGone(dir: string): Promise<boolean> {
+  return await stat(dir).then(
+    () => false,
+    () => true,
+  );
+}
+
+async function* readToEnd(
+  cursor: Cursor,
+  formatter: LogFormatter,
+  signal: AbortSignal,
+): AsyncGenerator<LogChunk> {
+  const block = Buffer.alloc(BLOCK_BYTES);
+  while (!formatter.isFull()) {
+    signal.throwIfAborted();
+    const { bytesRead } = await cursor.opened.file.read(block, 0, BLOCK_BYTES, cursor.offset);
+    if (bytesRead === 0) return;
+    cursor.offset += bytesRead;
+    yield* formatter.feed(block.subarray(0, bytesRead));
+  }
+}
+
+/** Goes on to the file that replaced the current one, or back to the start when it was truncated. Returns whether
+ *  either happened. */
+async function* followRotation(
+  cursor: Cursor,
+  path: string,
+  options: ReadLogsOptions,
+  formatter: LogFormatter,
+  signal: AbortSignal,
+): AsyncGenerator<LogChunk, boolean> {
+  const { size } = await cursor.opened.file.stat();
+  const successor = await openSuccessor(path, cursor.opened.identity, options.root);
+  if (successor === undefined && size >= cursor.offset) return false;
+  if (successor !== undefined) {
+    try {
+      // The runtime wrote to the old file until it made the new one: what came since the last look is still there.
+      yield* readToEnd(cursor, formatter, signal);
+    } finally {
+      await cursor.opened.file.close();
+      cursor.opened = successor;
+    }
+  }
+  cursor.offset = 0;
+  yield* formatter.end();
+  return true;
+}
+
+function formatOptions(options: ReadLogsOptions): FormatOptions {
+  const { sinceMs, sinceSeconds, clock = systemClock } = options;
+  const since = sinceMs ?? (sinceSeconds === undefined ? undefined : clock.now() - sinceSeconds * 1000);
+  return { sinceMs: since, timestamps: options.timestamps, limitBytes: options.limitBytes };
+}
+
+/** Yields what the container wrote, stream by stream. Ends at the end of the file, or with `follow` when `stopped`
+ *  has fired and everything was read, when `limitBytes` are given out, or when the log's directory is gone.
+ * @throws {LogFileError} when there is no such log, or it is not a plain file inside `root`.
+ * @throws the signal's reason when it fires. */
+export async function* readLogs(
+  path: string,
+  options: ReadLogsOptions,
+  signal: AbortSignal,
+): AsyncGenerator<LogChunk> {
+  signal.throwIfAborted();
+  const formatter = createLogFormatter(formatOptions(options));
+  const cursor = await openAt(path, options);
+  const wakers = options.stopped === undefined ? [signal] : [signal, options.stopped];
+  let changes: DirChanges | undefined;
+  try {
+    if (options.follow === true) changes = watchDir(dirname(path), wakers);
+    for (;;) {
+      // Looked at before reading: what was written before the stop is then surely read.
+      const isStopped = options.stopped?.aborted ?? false;
+      yield* readToEnd(cursor, formatter, signal);
+      if (formatter.isFull()) return;
+      if (changes === undefined) break;
+      if (yield* followRotation(cursor, path, options, formatter, signal)) continue;
+      if (isStopped || (await isGone(dirname(path)))) break;
+      await changes.next();
+      signal.throwIfAborted();
+    }
+    yield* formatter.end();
+  } finally {
+    changes?.close();
+    await cursor.opened.file.close();
+  }
+}

@@ -1,0 +1,56 @@
+/** The end of a container's log as one text, for a termination message that falls back to it. */
+import { parseCriLine } from './cri-line.ts';
+import { LogFileError, openRegularFile } from './open-log.ts';
+import { findTailOffset } from './tail-offset.ts';
+import { decodeTail } from './termination-message.ts';
+
+/** What `FallbackToLogsOnError` shows at most. */
+export const FALLBACK_LOG_LINES = 80;
+export const FALLBACK_LOG_BYTES = 2048;
+
+const NEWLINE = 0x0a;
+/** A byte of content never costs more than this in the file, where lines are empty: header and newline. */
+const LARGEST_OVERHEAD = 64;
+
+/** What the container wrote last, both streams mixed as they came: at most `maxLines` lines and the last `maxBytes`
+ *  bytes of them. Empty when there is no log.
+ * @param root directory that must really contain the file. */
+export async function lastLogLines(
+  path: string,
+  maxLines: number = FALLBACK_LOG_LINES,
+  maxBytes: number = FALLBACK_LOG_BYTES,
+  root?: string,
+): Promise<string> {
+  let opened: Awaited<ReturnType<typeof openRegularFile>>;
+  try {
+    opened = await openRegularFile(path, root);
+  } catch (thrown) {
+    if (thrown instanceof LogFileError) return '';
+    throw thrown;
+  }
+  const { file, sizeBytes } = opened;
+  try {
+    const from = await findTailOffset(file, sizeBytes, maxLines);
+    // One runtime line holds up to 16 KiB; 80 of them need not be read for 2 KiB of text.
+    const length = Math.min(sizeBytes - from, maxBytes * LARGEST_OVERHEAD);
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, sizeBytes - length);
+    const content = Buffer.concat(splitLines(buffer.subarray(0, bytesRead), length < sizeBytes - from));
+    return decodeTail(content.subarray(-maxBytes), content.length > maxBytes);
+  } finally {
+    await file.close();
+  }
+}
+
+function splitLines(bytes: Buffer, isCut: boolean): readonly Uint8Array[] {
+  const contents: Uint8Array[] = [];
+  // A torn first line is skipped unless it is all there is: then it has no header that could be read.
+  let start = isCut ? bytes.indexOf(NEWLINE) + 1 : 0;
+  while (start < bytes.length) {
+    const newline = bytes.indexOf(NEWLINE, start);
+    const end = newline < 0 ? bytes.length : newline + 1;
+    const line = parseCriLine(bytes.subarray(start, end));
+    if (line !== undefined) contents.push(line.content);
+    start = end;
+  }
+  return contents;
+}
