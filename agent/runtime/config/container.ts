@@ -1,0 +1,102 @@
+/** The CRI configuration of one container. Pure.
+ *  Spec: document 3, 1; CRI v1 ContainerConfig. */
+import { posix } from 'node:path';
+import type { Container, EphemeralContainer, Pod } from '#api/schema/gen/core-v1.ts';
+import type { ContainerConfig, Device, ImageSpec } from '#cri/gen/cri-v1.ts';
+import type { MessageInput } from '#cri/message.ts';
+import type { MountedVolume } from '#volumes/types.ts';
+import type { ContainerKind } from '../../observe/types.ts';
+import { containerCommand } from './command.ts';
+import { containerHash } from './hash.ts';
+import { containerAnnotations, containerLabels, type Owner } from './labels.ts';
+import { containerMounts } from './mounts.ts';
+import { containerResources, type ResourceSettings } from './resources.ts';
+import { containerSecurity, type ImageUser, type SecuritySettings } from './security.ts';
+
+export interface ContainerInput {
+  readonly pod: Pod;
+  readonly container: Container | EphemeralContainer;
+  readonly kind: ContainerKind;
+  /** How many instances this container had before in its pod. */
+  readonly attempt: number;
+  readonly owner: Owner;
+  /** The image as the runtime knows it after the pull, and the user it names. */
+  readonly image: { readonly ref: string; readonly user: ImageUser };
+  /** From `resolveEnv`. */
+  readonly env: ReadonlyMap<string, string>;
+  /** From the volume manager, by volume name. */
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
+  /** Host paths of the prepared subPaths, by mount index; see `decideSubPaths`. */
+  readonly subPaths: ReadonlyMap<number, string>;
+  /** The pod's hosts file; `undefined` mounts none. */
+  readonly hostsFile: string | undefined;
+  /** The file of this instance for its last words; `undefined` mounts none. */
+  readonly terminationLog: string | undefined;
+  readonly devices?: readonly Device[];
+  /** The container whose processes an ephemeral container joins. */
+  readonly targetContainerId?: string;
+  readonly extraSupplementalGroups?: readonly number[];
+  readonly settings: ContainerSettings;
+}
+
+/** The part of the configuration that containers depend on. */
+export interface ContainerSettings {
+  readonly resources: ResourceSettings;
+  readonly security: SecuritySettings;
+  readonly seLinux: boolean;
+}
+
+export type ContainerResult =
+  | { readonly kind: 'ok'; readonly config: MessageInput<ContainerConfig> }
+  | { readonly kind: 'error'; readonly reason: 'CreateContainerConfigError'; readonly message: string };
+
+/** The log file of one instance, relative to the pod's log directory. */
+export function containerLogPath(containerName: string, attempt: number): string {
+  return posix.join(containerName, `${attempt}.log`);
+}
+
+/** What to hand to CreateContainer, or why the container can't be made. */
+export function makeContainerConfig(input: ContainerInput): ContainerResult {
+  const { pod, container, settings } = input;
+  const security = containerSecurity({ ...input, imageUser: input.image.user, settings: settings.security });
+  if (security.kind === 'error') return failure(security.message);
+  const mounts = containerMounts({ ...input, seLinux: settings.seLinux });
+  if (mounts.kind === 'error') return failure(mounts.message);
+  const { stdin = false, stdinOnce = false, tty = false } = container;
+  const config: MessageInput<ContainerConfig> = {
+    metadata: { name: container.name, attempt: input.attempt },
+    image: imageSpec(input),
+    ...containerCommand(container, input.env),
+    workingDir: container.workingDir ?? '',
+    envs: [...input.env].map(([key, value]) => ({ key, value })),
+    mounts: mounts.mounts,
+    devices: input.devices ?? [],
+    labels: containerLabels(input.owner, pod, container.name),
+    annotations: containerAnnotations(input.owner, pod, {
+      ...container,
+      kind: input.kind,
+      attempt: input.attempt,
+      hash: containerHash(container),
+    }),
+    logPath: containerLogPath(container.name, input.attempt),
+    stdin,
+    stdinOnce,
+    tty,
+    linux: {
+      resources: containerResources(pod, container, settings.resources),
+      securityContext: security.context,
+    },
+  };
+  return { kind: 'ok', config };
+}
+
+const imageSpec = ({ image, container }: ContainerInput): MessageInput<ImageSpec> => ({
+  image: image.ref,
+  userSpecifiedImage: container.image ?? '',
+});
+
+const failure = (message: string): ContainerResult => ({
+  kind: 'error',
+  reason: 'CreateContainerConfigError',
+  message,
+});

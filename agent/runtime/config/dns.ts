@@ -1,0 +1,135 @@
+/** The DNS settings of a pod, from its policy, the cluster's and the host's. Pure.
+ *  Source: upstream's DNS for pods; limits of the C library's resolver, resolv.conf(5). */
+import type { Pod, PodDNSConfig, PodDNSConfigOption } from '#api/schema/gen/core-v1.ts';
+import type { DNSConfig } from '#cri/gen/cri-v1.ts';
+import type { ResolvConf } from './resolv-conf.ts';
+
+export interface DnsSettings {
+  /** `clusterDNS` of the configuration. */
+  readonly clusterDNS: readonly string[];
+  /** `clusterDomain` of the configuration; may be empty. */
+  readonly clusterDomain: string;
+  /** The host's resolv.conf; `undefined` when `resolvConf` is configured empty, meaning "none". */
+  readonly hostResolvConf: ResolvConf | undefined;
+  /** Whether the node's primary address is IPv6. */
+  readonly nodeIsIPv6: boolean;
+  /** Feature gate ExpandedDNSConfig: 32 searches of 2048 characters instead of 6 of 256. */
+  readonly expandedLimits: boolean;
+}
+
+/** Something that a user should be told about as an event of the pod. */
+export interface ConfigWarning {
+  readonly reason: 'MissingClusterDNS' | 'DNSConfigForming' | 'InvalidEnvironmentVariableNames';
+  readonly message: string;
+}
+
+export interface PodDns {
+  readonly config: DNSConfig;
+  readonly warnings: readonly ConfigWarning[];
+}
+
+const MAX_SERVERS = 3;
+/** glibc before 2.28 aborts on a longer search domain. */
+const LONGEST_SEARCH_DOMAIN = 255;
+const CLUSTER_OPTIONS: readonly string[] = ['ndots:5'];
+
+/** What goes into the pod's resolv.conf. Too many entries are cut and reported. */
+export function decidePodDns(pod: Pod, settings: DnsSettings): PodDns {
+  const warnings: ConfigWarning[] = [];
+  const base = baseConfig(pod, settings, warnings);
+  const custom = pod.spec?.dnsConfig;
+  const merged = custom === undefined ? base : mergeDnsConfig(base, custom);
+  const config = fitLimits(merged, settings.expandedLimits, warnings);
+  return { config, warnings };
+}
+
+type DnsSource = 'cluster' | 'host' | 'none';
+
+function dnsSource(pod: Pod): DnsSource {
+  const policy = pod.spec?.dnsPolicy ?? 'ClusterFirst';
+  switch (policy) {
+    case 'None':
+      return 'none';
+    case 'Default':
+      return 'host';
+    case 'ClusterFirstWithHostNet':
+      return 'cluster';
+    case 'ClusterFirst':
+      return pod.spec?.hostNetwork === true ? 'host' : 'cluster';
+    default:
+      return policy satisfies never;
+  }
+}
+
+function baseConfig(pod: Pod, settings: DnsSettings, warnings: ConfigWarning[]): DNSConfig {
+  const source = dnsSource(pod);
+  if (source === 'none') return { servers: [], searches: [], options: [] };
+  if (source === 'host') return hostConfig(settings);
+  const { clusterDNS } = settings;
+  if (clusterDNS.length > 0) {
+    return { servers: clusterDNS, searches: clusterSearches(pod, settings), options: CLUSTER_OPTIONS };
+  }
+  // A node without cluster DNS is the usual standalone node; only a pod that asked for it by name is told.
+  if (pod.spec?.dnsPolicy === 'ClusterFirstWithHostNet' || settings.clusterDomain !== '') {
+    const message = `no cluster DNS server is configured; pod uses the DNS settings of its node instead of policy ${pod.spec?.dnsPolicy ?? 'ClusterFirst'}`;
+    warnings.push({ reason: 'MissingClusterDNS', message });
+  }
+  return hostConfig(settings);
+}
+
+/** Without a host file the resolver's own default is written out: the local server, no search. */
+function hostConfig({ hostResolvConf, nodeIsIPv6 }: DnsSettings): DNSConfig {
+  return hostResolvConf ?? { servers: [nodeIsIPv6 ? '::1' : '127.0.0.1'], searches: ['.'], options: [] };
+}
+
+function clusterSearches(pod: Pod, { clusterDomain, hostResolvConf }: DnsSettings): readonly string[] {
+  const hostSearches = hostResolvConf?.searches ?? [];
+  if (clusterDomain === '') return hostSearches;
+  const services = `svc.${clusterDomain}`;
+  const own = [`${pod.metadata?.namespace ?? 'default'}.${services}`, services, clusterDomain];
+  return [...new Set([...own, ...hostSearches])];
+}
+
+/** The pod's own entries after those of its policy, each once; options are replaced by name. */
+export function mergeDnsConfig(base: DNSConfig, custom: PodDNSConfig): DNSConfig {
+  return {
+    servers: [...new Set([...base.servers, ...(custom.nameservers ?? [])])],
+    searches: [...new Set([...base.searches, ...(custom.searches ?? [])])],
+    options: mergeOptions(base.options, custom.options ?? []),
+  };
+}
+
+function mergeOptions(base: readonly string[], custom: readonly PodDNSConfigOption[]): readonly string[] {
+  const options = new Map<string, string>();
+  for (const option of base) options.set(option.split(':', 1)[0] ?? option, option);
+  for (const { name = '', value = '' } of custom) {
+    if (name !== '') options.set(name, value === '' ? name : `${name}:${value}`);
+  }
+  return [...options.values()];
+}
+
+function fitLimits(config: DNSConfig, expanded: boolean, warnings: ConfigWarning[]): DNSConfig {
+  const servers = config.servers.slice(0, MAX_SERVERS);
+  if (servers.length < config.servers.length) {
+    const message = `more than ${MAX_SERVERS} nameservers, the applied nameserver line is: ${servers.join(' ')}`;
+    warnings.push({ reason: 'DNSConfigForming', message });
+  }
+  const searches = fitSearches(config.searches, expanded ? 32 : 6, expanded ? 2048 : 256);
+  if (searches.length < config.searches.length) {
+    const message = `too many or too long search domains, the applied search line is: ${searches.join(' ')}`;
+    warnings.push({ reason: 'DNSConfigForming', message });
+  }
+  return { servers, searches, options: config.options };
+}
+
+function fitSearches(searches: readonly string[], maxCount: number, maxLength: number): readonly string[] {
+  const kept: string[] = [];
+  let length = -1;
+  for (const domain of searches) {
+    if (domain.length > LONGEST_SEARCH_DOMAIN) continue;
+    length += 1 + domain.length;
+    if (kept.length === maxCount || length > maxLength) break;
+    kept.push(domain);
+  }
+  return kept;
+}

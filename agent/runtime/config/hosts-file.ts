@@ -1,0 +1,56 @@
+/** The content of the hosts file that the agent manages for a pod. Pure. Source: hosts(5).
+ *  Deviation: the IPv6 multicast names carry their real addresses (ff00::0, ff02::1, ff02::2), upstream's are
+ *  of the deprecated site-local range. */
+import type { HostAlias } from '#api/schema/gen/core-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+
+type Words = Pick<Vocabulary, 'managedHostsHeader'>;
+
+export interface PodHosts {
+  readonly vocabulary: Words;
+  /** The pod's addresses, the primary one first. */
+  readonly podIPs: readonly string[];
+  readonly hostname: string;
+  /** Empty for a pod without subdomain. */
+  readonly domain: string;
+  readonly hostAliases?: readonly HostAlias[];
+}
+
+const LOCAL_LINES: readonly string[] = [
+  '127.0.0.1\tlocalhost',
+  '::1\tlocalhost ip6-localhost ip6-loopback',
+  'fe00::0\tip6-localnet',
+  'ff00::0\tip6-mcastprefix',
+  'ff02::1\tip6-allnodes',
+  'ff02::2\tip6-allrouters',
+];
+
+/** For a pod with its own network. */
+export function podHostsFile({ vocabulary, podIPs, hostname, domain, hostAliases = [] }: PodHosts): string {
+  const names = domain === '' ? hostname : `${hostname}.${domain}\t${hostname}`;
+  const own = podIPs.map((ip) => `${ip}\t${names}`);
+  return lines([`${vocabulary.managedHostsHeader}.`, ...LOCAL_LINES, ...own, ...aliasLines(hostAliases)]);
+}
+
+/** For a pod in the node's network: the node's file, and the pod's aliases.
+ *  @param nodeHostsFile content of the node's /etc/hosts */
+export function hostNetworkHostsFile(
+  vocabulary: Words,
+  nodeHostsFile: string,
+  hostAliases: readonly HostAlias[] = [],
+): string {
+  const node = nodeHostsFile.replace(/\n+$/, '');
+  return lines([
+    `${vocabulary.managedHostsHeader} (host network).`,
+    ...(node === '' ? [] : [node]),
+    ...aliasLines(hostAliases),
+  ]);
+}
+
+function aliasLines(hostAliases: readonly HostAlias[]): readonly string[] {
+  if (hostAliases.length === 0) return [];
+  const entries = hostAliases.map(({ ip = '', hostnames = [] }) => [ip, ...hostnames].join('\t'));
+  return ['', '# Entries added by HostAliases.', ...entries];
+}
+
+const lines = (all: readonly string[]): string => `${all.join('\n')}\n`;

@@ -1,0 +1,25 @@
+/** The ConfigMaps and Secrets that a container's environment reads. Pure. */
+import type { Container, EphemeralContainer } from '#api/schema/gen/core-v1.ts';
+
+export interface EnvReferences {
+  /** Names in the pod's namespace, each once. */
+  readonly configMaps: readonly string[];
+  readonly secrets: readonly string[];
+}
+
+/** What to fetch before `resolveEnv`. */
+export function envReferences(
+  container: Pick<Container | EphemeralContainer, 'env' | 'envFrom'>,
+): EnvReferences {
+  const configMaps = new Set<string>();
+  const secrets = new Set<string>();
+  for (const { configMapRef, secretRef } of container.envFrom ?? []) {
+    if (configMapRef?.name !== undefined) configMaps.add(configMapRef.name);
+    if (secretRef?.name !== undefined) secrets.add(secretRef.name);
+  }
+  for (const { valueFrom } of container.env ?? []) {
+    if (valueFrom?.configMapKeyRef?.name !== undefined) configMaps.add(valueFrom.configMapKeyRef.name);
+    if (valueFrom?.secretKeyRef?.name !== undefined) secrets.add(valueFrom.secretKeyRef.name);
+  }
+  return { configMaps: [...configMaps], secrets: [...secrets] };
+}

@@ -1,0 +1,138 @@
+/** Container resources as the runtime wants them: cpu shares and quota, memory, huge pages, OOM score. Pure.
+ *  Source: Linux cgroup v1 cpu controller (shares 2 to 262144, quota at least 1 ms), proc(5) oom_score_adj. */
+import { milliValue, value } from '#api/meta/quantity.ts';
+import type { Pod, ResourceRequirements } from '#api/schema/gen/core-v1.ts';
+import type { HugepageLimit, LinuxContainerResources } from '#cri/gen/cri-v1.ts';
+import type { MessageInput } from '#cri/message.ts';
+import { type Amounts, qosClass } from './qos.ts';
+
+export interface ResourceSettings {
+  readonly cpuCFSQuota: boolean;
+  /** 100 unless configured. */
+  readonly cpuCFSQuotaPeriodMs: number;
+  /** The node's memory; the OOM score of a burstable container is its share of it. */
+  readonly memoryCapacityBytes: number;
+  /** Page sizes of this machine in bytes; each is limited to 0 where the container asks for none. */
+  readonly hugePageSizesBytes: readonly number[];
+  /** `none` leaves swap to the runtime; with feature gate NodeSwap, `limited` or `unlimited`. */
+  readonly swap: 'none' | 'limited' | 'unlimited';
+}
+
+const MIN_SHARES = 2n;
+const MAX_SHARES = 262_144n;
+const MIN_QUOTA_US = 1000n;
+const GUARANTEED_OOM_SCORE = -997;
+const BEST_EFFORT_OOM_SCORE = 1000;
+
+/** cpu.shares of an amount of cpu. */
+export function sharesOf(millicores: number): bigint {
+  const shares = (BigInt(millicores) * 1024n) / 1000n;
+  if (shares < MIN_SHARES) return MIN_SHARES;
+  return shares > MAX_SHARES ? MAX_SHARES : shares;
+}
+
+/** Microseconds of cpu time in each period; 0 means no limit. */
+export function quotaOf(millicores: number, periodUs: bigint): bigint {
+  if (millicores === 0) return 0n;
+  const quota = (BigInt(millicores) * periodUs) / 1000n;
+  return quota < MIN_QUOTA_US ? MIN_QUOTA_US : quota;
+}
+
+/** The CRI resources of one container. */
+export function containerResources(
+  pod: Pod,
+  container: { readonly resources?: ResourceRequirements },
+  settings: ResourceSettings,
+): MessageInput<LinuxContainerResources> {
+  const limits = container.resources?.limits ?? {};
+  const requests = container.resources?.requests ?? {};
+  const memoryBytes = BigInt(value(limits['memory'] ?? '0'));
+  return {
+    ...cpuResources(milliValue(requests['cpu'] ?? '0'), milliValue(limits['cpu'] ?? '0'), settings),
+    memoryLimitInBytes: memoryBytes,
+    memorySwapLimitInBytes: swapLimit(memoryBytes, settings.swap),
+    hugepageLimits: hugepageLimits(limits, settings.hugePageSizesBytes),
+    oomScoreAdj: BigInt(oomScoreAdj(pod, container, settings.memoryCapacityBytes)),
+  };
+}
+
+/** The CRI resources of a sum of requests and limits, for runtimes that size the whole sandbox. */
+export function sumResources(
+  amounts: { readonly requests: Amounts; readonly limits: Amounts },
+  settings: ResourceSettings,
+): MessageInput<LinuxContainerResources> {
+  const { requests, limits } = amounts;
+  return {
+    ...cpuResources(requests.millicores, limits.millicores, settings),
+    memoryLimitInBytes: BigInt(limits.memoryBytes),
+  };
+}
+
+/** Shares come from the request, or from the limit where no request is made. */
+function cpuResources(
+  requestMillicores: number,
+  limitMillicores: number,
+  settings: ResourceSettings,
+): MessageInput<LinuxContainerResources> {
+  const cpuShares = sharesOf(requestMillicores === 0 ? limitMillicores : requestMillicores);
+  if (!settings.cpuCFSQuota) return { cpuShares };
+  const cpuPeriod = BigInt(Math.round(settings.cpuCFSQuotaPeriodMs * 1000));
+  return { cpuShares, cpuPeriod, cpuQuota: quotaOf(limitMillicores, cpuPeriod) };
+}
+
+/** The runtime's limit is memory and swap together: equal to the memory limit means no swap. */
+function swapLimit(memoryBytes: bigint, swap: ResourceSettings['swap']): bigint {
+  switch (swap) {
+    case 'none':
+      return 0n;
+    case 'limited':
+      return memoryBytes;
+    case 'unlimited':
+      return -1n;
+    default:
+      return swap satisfies never;
+  }
+}
+
+function hugepageLimits(
+  limits: Readonly<Record<string, string>>,
+  pageSizesBytes: readonly number[],
+): readonly HugepageLimit[] {
+  const bySize = new Map(pageSizesBytes.map((bytes) => [formatPageSize(bytes), 0n]));
+  for (const [name, amount] of Object.entries(limits)) {
+    if (!name.startsWith('hugepages-')) continue;
+    const pageSize = formatPageSize(value(name.slice('hugepages-'.length)));
+    bySize.set(pageSize, BigInt(value(amount)));
+  }
+  return [...bySize].map(([pageSize, limit]) => ({ pageSize, limit }));
+}
+
+const PAGE_UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'];
+
+/** `2MB`, the spelling of the kernel's hugetlb files. */
+function formatPageSize(bytes: number): string {
+  let amount = bytes;
+  let unit = 0;
+  while (amount >= 1024 && unit < PAGE_UNITS.length - 1) {
+    amount /= 1024;
+    unit += 1;
+  }
+  return `${amount}${PAGE_UNITS[unit] ?? 'B'}`;
+}
+
+/** How readily the kernel kills the container's processes when memory runs out: -997 (hardly) to 1000 (first).
+ *  A burstable container that asked for more of the node's memory is killed later. */
+export function oomScoreAdj(
+  pod: Pod,
+  container: { readonly resources?: ResourceRequirements },
+  memoryCapacityBytes: number,
+): number {
+  if (pod.spec?.priorityClassName === 'system-node-critical') return GUARANTEED_OOM_SCORE;
+  const qos = qosClass(pod);
+  if (qos === 'Guaranteed') return GUARANTEED_OOM_SCORE;
+  if (qos === 'BestEffort') return BEST_EFFORT_OOM_SCORE;
+  const requestBytes = value(container.resources?.requests?.['memory'] ?? '0');
+  const share = memoryCapacityBytes > 0 ? Math.floor((1000 * requestBytes) / memoryCapacityBytes) : 0;
+  const lowest = BEST_EFFORT_OOM_SCORE + GUARANTEED_OOM_SCORE;
+  return Math.min(Math.max(BEST_EFFORT_OOM_SCORE - share, lowest), BEST_EFFORT_OOM_SCORE - 1);
+}

@@ -1,0 +1,154 @@
+/** The CRI configuration of a pod's sandbox. Pure.
+ *  Spec: document 3, 1; CRI v1 PodSandboxConfig. */
+import { milliValue, value } from '#api/meta/quantity.ts';
+import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import type {
+  LinuxPodSandboxConfig,
+  LinuxSandboxSecurityContext,
+  PodSandboxConfig,
+  PortMapping,
+} from '#cri/gen/cri-v1.ts';
+import type { MessageInput } from '#cri/message.ts';
+import { type ConfigWarning, type DnsSettings, decidePodDns } from './dns.ts';
+import { podHostname } from './hostname.ts';
+import { type Owner, sandboxAnnotations, sandboxLabels } from './labels.ts';
+import { namespaceOptions } from './namespaces.ts';
+import { podAmounts } from './qos.ts';
+import { type ResourceSettings, sumResources } from './resources.ts';
+
+export interface SandboxInput {
+  readonly pod: Pod;
+  /** How many sandboxes this pod had before. */
+  readonly attempt: number;
+  readonly owner: Owner;
+  /** Directory of all pods' logs, `/var/log/pods`. */
+  readonly podLogsDir: string;
+  /** The pod's cgroup as the runtime takes it: a path (cgroupfs) or a slice name (systemd). */
+  readonly cgroupParent: string;
+  readonly dns: DnsSettings;
+  readonly resources: ResourceSettings;
+  /** Group ids that the pod's persistent volumes ask for. */
+  readonly extraSupplementalGroups?: readonly number[];
+}
+
+export type SandboxResult =
+  | {
+      readonly kind: 'ok';
+      readonly config: MessageInput<PodSandboxConfig>;
+      /** To be told as events of the pod. */
+      readonly warnings: readonly ConfigWarning[];
+    }
+  | { readonly kind: 'error'; readonly reason: 'FailedCreatePodSandBox'; readonly message: string };
+
+/** The pod's own log directory; each container has a directory in it. */
+export function podLogDirectory(podLogsDir: string, pod: Pod): string {
+  const { namespace = '', name = '', uid = '' } = pod.metadata ?? {};
+  return `${podLogsDir}/${namespace}_${name}_${uid}`;
+}
+
+/** What to hand to RunPodSandbox, or why the pod can't have a sandbox. */
+export function makeSandboxConfig(input: SandboxInput): SandboxResult {
+  const { pod, owner } = input;
+  const { name = '', namespace = '', uid = '' } = pod.metadata ?? {};
+  const names = podHostname(pod, input.dns.clusterDomain);
+  if (names.kind === 'error') {
+    return { kind: 'error', reason: 'FailedCreatePodSandBox', message: names.message };
+  }
+  const dns = decidePodDns(pod, input.dns);
+  const config: MessageInput<PodSandboxConfig> = {
+    metadata: { name, namespace, uid, attempt: input.attempt },
+    hostname: pod.spec?.hostNetwork === true ? '' : names.kernelHostname,
+    logDirectory: podLogDirectory(input.podLogsDir, pod),
+    dnsConfig: dns.config,
+    portMappings: portMappings(pod),
+    labels: sandboxLabels(owner, pod),
+    annotations: sandboxAnnotations(pod),
+    linux: linuxConfig(input),
+  };
+  return { kind: 'ok', config, warnings: dns.warnings };
+}
+
+/** Only ports of containers that run for the pod's whole life reach the node. */
+function portMappings(pod: Pod): readonly PortMapping[] {
+  if (pod.spec?.hostNetwork === true) return [];
+  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...sidecars, ...(pod.spec?.containers ?? [])].flatMap(containerPortMappings);
+}
+
+function containerPortMappings({ ports = [] }: Container): readonly PortMapping[] {
+  return ports
+    .filter(({ hostPort = 0 }) => hostPort > 0)
+    .map(({ protocol = 'TCP', containerPort, hostPort = 0, hostIP = '' }) => ({
+      protocol,
+      containerPort,
+      hostPort,
+      hostIp: hostIP,
+    }));
+}
+
+function linuxConfig(input: SandboxInput): MessageInput<LinuxPodSandboxConfig> {
+  const { pod, resources } = input;
+  const requests = podAmounts(pod, 'requests');
+  const limits = podAmounts(pod, 'limits');
+  const overhead = pod.spec?.overhead;
+  return {
+    cgroupParent: input.cgroupParent,
+    securityContext: securityContext(input),
+    sysctls: Object.fromEntries(
+      (pod.spec?.securityContext?.sysctls ?? []).map(({ name, value: setting }) => [
+        dottedSysctl(name),
+        setting,
+      ]),
+    ),
+    resources: sumResources({ requests, limits }, resources),
+    ...(overhead === undefined ? {} : { overhead: overheadResources(overhead, resources) }),
+  };
+}
+
+function overheadResources(
+  overhead: Readonly<Record<string, string>>,
+  settings: ResourceSettings,
+): ReturnType<typeof sumResources> {
+  const millicores = milliValue(overhead['cpu'] ?? '0');
+  const amounts = { millicores, memoryBytes: value(overhead['memory'] ?? '0') };
+  return sumResources({ requests: amounts, limits: amounts }, settings);
+}
+
+/** The name with dots between its parts: where a slash comes first, slashes are separators and dots are part
+ *  of the names. @see sysctl.d(5) */
+export function dottedSysctl(name: string): string {
+  if (!/^[^./]*\//.test(name)) return name;
+  return name.replaceAll(/[./]/g, (char) => (char === '/' ? '.' : '/'));
+}
+
+/** The sandbox itself runs nothing of the pod's, so it always gets the runtime's seccomp profile. */
+function securityContext(input: SandboxInput): MessageInput<LinuxSandboxSecurityContext> {
+  const { pod, extraSupplementalGroups = [] } = input;
+  const own = pod.spec?.securityContext ?? {};
+  const { runAsUser, runAsGroup, fsGroup, supplementalGroups = [], seLinuxOptions } = own;
+  const groups = [
+    ...(fsGroup === undefined ? [] : [fsGroup]),
+    ...extraSupplementalGroups,
+    ...supplementalGroups,
+  ];
+  return {
+    namespaceOptions: namespaceOptions(pod),
+    privileged: hasPrivilegedContainer(pod),
+    seccomp: { profileType: 'RuntimeDefault' },
+    seccompProfilePath: 'runtime/default',
+    supplementalGroups: [...new Set(groups)].map(BigInt),
+    ...(runAsUser === undefined ? {} : { runAsUser: { value: BigInt(runAsUser) } }),
+    // CRI: a group without a user is an error; the containers get theirs with the image's user.
+    ...(runAsUser === undefined || runAsGroup === undefined
+      ? {}
+      : { runAsGroup: { value: BigInt(runAsGroup) } }),
+    ...(seLinuxOptions === undefined ? {} : { selinuxOptions: seLinuxOptions }),
+  };
+}
+
+function hasPrivilegedContainer(pod: Pod): boolean {
+  const { initContainers = [], containers = [], ephemeralContainers = [] } = pod.spec ?? {};
+  return [...initContainers, ...containers, ...ephemeralContainers].some(
+    ({ securityContext: own }) => own?.privileged === true,
+  );
+}

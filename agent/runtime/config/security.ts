@@ -1,0 +1,149 @@
+/** The security context of a container: the pod's settings with the container's own over them. Pure.
+ *  Source: upstream's pod security context; CRI v1 LinuxContainerSecurityContext. */
+import type { Pod, SecurityContext } from '#api/schema/gen/core-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { LinuxContainerSecurityContext, SecurityProfile } from '#cri/gen/cri-v1.ts';
+import type { MessageInput } from '#cri/message.ts';
+import { namespaceOptions } from './namespaces.ts';
+import { decideSeccomp, type SeccompSettings, seccompPath } from './seccomp.ts';
+
+/** The user that an image was built to run as; neither member means root. */
+export interface ImageUser {
+  readonly uid?: number;
+  /** Set where the image names its user instead of numbering it. */
+  readonly username?: string;
+}
+
+export interface SecuritySettings extends SeccompSettings {
+  readonly vocabulary: SeccompSettings['vocabulary'] & Pick<Vocabulary, 'appArmorContainerPrefix'>;
+  /** Feature gate ProcMountType: `Unmasked` is honoured only with it. */
+  readonly procMountType: boolean;
+}
+
+export interface SecurityInput {
+  readonly pod: Pod;
+  readonly container: { readonly name: string; readonly securityContext?: SecurityContext };
+  readonly imageUser: ImageUser;
+  readonly settings: SecuritySettings;
+  /** The container whose processes an ephemeral container joins. */
+  readonly targetContainerId?: string;
+  readonly extraSupplementalGroups?: readonly number[];
+}
+
+export type SecurityResult =
+  | { readonly kind: 'ok'; readonly context: MessageInput<LinuxContainerSecurityContext> }
+  | { readonly kind: 'error'; readonly message: string };
+
+/** What /proc and /sys must not show, and must not let write. Source: the runtime specification's defaults. */
+const MASKED_PATHS: readonly string[] = [
+  '/proc/asound',
+  '/proc/acpi',
+  '/proc/kcore',
+  '/proc/keys',
+  '/proc/latency_stats',
+  '/proc/timer_list',
+  '/proc/timer_stats',
+  '/proc/sched_debug',
+  '/proc/scsi',
+  '/sys/firmware',
+  '/sys/devices/virtual/powercap',
+];
+const READONLY_PATHS: readonly string[] = [
+  '/proc/asound',
+  '/proc/bus',
+  '/proc/fs',
+  '/proc/irq',
+  '/proc/sys',
+  '/proc/sysrq-trigger',
+];
+
+/** Why the container may not run as its user; `undefined` when it may.
+ *  A restarted container's image may have changed under its tag, so this is asked before every start. */
+export function nonRootFault(
+  pod: Pod,
+  container: SecurityInput['container'],
+  imageUser: ImageUser,
+): string | undefined {
+  const own = container.securityContext ?? {};
+  const pods = pod.spec?.securityContext ?? {};
+  if ((own.runAsNonRoot ?? pods.runAsNonRoot) !== true) return undefined;
+  const runAsUser = own.runAsUser ?? pods.runAsUser;
+  const where = `container ${container.name} of pod ${pod.metadata?.namespace ?? ''}/${pod.metadata?.name ?? ''}`;
+  if (runAsUser === 0) return `runAsNonRoot is set but runAsUser is 0 (${where})`;
+  if (runAsUser !== undefined) return undefined;
+  const { uid, username = '' } = imageUser;
+  if (uid === undefined && username !== '') {
+    return `runAsNonRoot is set but the image has the non-numeric user ${JSON.stringify(username)}, which can't be verified to be non-root: set runAsUser (${where})`;
+  }
+  if (uid === undefined || uid === 0) return `runAsNonRoot is set but the image will run as root (${where})`;
+  return undefined;
+}
+
+/** The CRI security context, or why there can be none. */
+export function containerSecurity(input: SecurityInput): SecurityResult {
+  const { pod, container, settings } = input;
+  const fault = nonRootFault(pod, container, input.imageUser);
+  if (fault !== undefined) return { kind: 'error', message: fault };
+  const seccomp = decideSeccomp(pod, container, settings);
+  if (seccomp.kind === 'error') return seccomp;
+  const own = container.securityContext ?? {};
+  const pods = pod.spec?.securityContext ?? {};
+  const runAsGroup = own.runAsGroup ?? pods.runAsGroup;
+  const seLinuxOptions = own.seLinuxOptions ?? pods.seLinuxOptions;
+  const unmasked = own.procMount === 'Unmasked' && settings.procMountType;
+  const context: MessageInput<LinuxContainerSecurityContext> = {
+    privileged: own.privileged === true,
+    readonlyRootfs: own.readOnlyRootFilesystem === true,
+    noNewPrivs: own.allowPrivilegeEscalation === false,
+    namespaceOptions: namespaceOptions(pod, input.targetContainerId),
+    supplementalGroups: supplementalGroups(input),
+    seccomp: seccomp.profile,
+    seccompProfilePath: seccompPath(seccomp.profile),
+    maskedPaths: unmasked ? [] : MASKED_PATHS,
+    readonlyPaths: unmasked ? [] : READONLY_PATHS,
+    ...userOf(input),
+    ...appArmor(input),
+    ...capabilities(own),
+    ...(runAsGroup === undefined ? {} : { runAsGroup: { value: BigInt(runAsGroup) } }),
+    ...(seLinuxOptions === undefined ? {} : { selinuxOptions: seLinuxOptions }),
+  };
+  return { kind: 'ok', context };
+}
+
+type ContextPart = MessageInput<LinuxContainerSecurityContext>;
+
+/** The image's user is named outright, because runtimes refuse a group without a user. */
+function userOf({ pod, container, imageUser }: SecurityInput): ContextPart {
+  const wanted = container.securityContext?.runAsUser ?? pod.spec?.securityContext?.runAsUser;
+  const { username = '' } = imageUser;
+  if (wanted === undefined && imageUser.uid === undefined && username !== '')
+    return { runAsUsername: username };
+  return { runAsUser: { value: BigInt(wanted ?? imageUser.uid ?? 0) } };
+}
+
+function supplementalGroups({ pod, extraSupplementalGroups = [] }: SecurityInput): readonly bigint[] {
+  const { fsGroup, supplementalGroups: groups = [] } = pod.spec?.securityContext ?? {};
+  const all = [...(fsGroup === undefined ? [] : [fsGroup]), ...groups, ...extraSupplementalGroups];
+  return [...new Set(all)].map(BigInt);
+}
+
+function capabilities({ capabilities: wanted }: SecurityContext): ContextPart {
+  if (wanted === undefined) return {};
+  return { capabilities: { addCapabilities: wanted.add ?? [], dropCapabilities: wanted.drop ?? [] } };
+}
+
+/** In both forms: runtimes before CRI v1 read the text, newer ones the profile. */
+function appArmor({ pod, container, settings }: SecurityInput): ContextPart {
+  const key = `${settings.vocabulary.appArmorContainerPrefix}${container.name}`;
+  const apparmorProfile = pod.metadata?.annotations?.[key] ?? '';
+  if (apparmorProfile === '') return {};
+  const apparmor = appArmorProfile(apparmorProfile);
+  return { apparmorProfile, ...(apparmor === undefined ? {} : { apparmor }) };
+}
+
+function appArmorProfile(text: string): SecurityProfile | undefined {
+  if (text === 'runtime/default') return { profileType: 'RuntimeDefault', localhostRef: '' };
+  if (text === 'unconfined') return { profileType: 'Unconfined', localhostRef: '' };
+  if (!text.startsWith('localhost/')) return undefined;
+  return { profileType: 'Localhost', localhostRef: text.slice('localhost/'.length) };
+}
