@@ -48,6 +48,24 @@ export interface RejectedManifest {
   readonly errors: readonly FieldError[];
 }
 
+/** What one file, URL answer or applied document holds. */
+export interface ManifestSet {
+  readonly pods: readonly SourcePod[];
+  readonly objects: readonly SourceObject[];
+  readonly rejected: readonly RejectedManifest[];
+}
+
+export type ManifestPlace = Pick<ManifestOrigin, 'source' | 'location'>;
+
+/** Reads the bytes found at one place, in turns of a few milliseconds. Never rejects but for an abort: faults
+ *  are in the set. Pods and objects that are as in `previous` keep their object identity. */
+export type ReadManifests = (
+  bytes: Uint8Array,
+  place: ManifestPlace,
+  previous: ManifestSet | undefined,
+  signal: AbortSignal,
+) => Promise<ManifestSet>;
+
 export interface SourceSnapshot {
   readonly source: SourceName;
   readonly pods: readonly SourcePod[];
