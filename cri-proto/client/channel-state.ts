@@ -1,0 +1,44 @@
+/** Follows whether a gRPC client is connected, and keeps it trying. */
+import { type Client, connectivityState } from '@grpc/grpc-js';
+
+/** Connected, or trying to be. */
+export type ChannelState = 'connected' | 'away';
+
+export interface StateWatcher {
+  readonly state: () => ChannelState;
+  /** Calls `listener` at each change. Returns the function that ends this. */
+  readonly onStateChange: (listener: (state: ChannelState) => void) => () => void;
+  readonly close: () => void;
+}
+
+/** Connects at once, and again whenever the channel went idle: gRPC itself would wait for the next call. */
+export function watchChannelState(client: Client): StateWatcher {
+  const channel = client.getChannel();
+  const listeners = new Set<(state: ChannelState) => void>();
+  let state: ChannelState = 'away';
+  let closed = false;
+
+  function follow(): void {
+    if (closed) return;
+    const current = channel.getConnectivityState(true);
+    const next = current === connectivityState.READY ? 'connected' : 'away';
+    channel.watchConnectivityState(current, Number.POSITIVE_INFINITY, follow);
+    if (next === state) return;
+    state = next;
+    for (const listener of listeners) listener(next);
+  }
+
+  follow();
+  return {
+    state: () => state,
+    onStateChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    close() {
+      closed = true;
+      state = 'away';
+      listeners.clear();
+    },
+  };
+}

@@ -1,0 +1,93 @@
+/** The connection to a container runtime: both CRI services on one socket. */
+import { createMessageTypes } from '#api/codec/protobuf/message.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import criV1 from '../data/cri-v1.json' with { type: 'json' };
+import type { ImageService, RuntimeService } from '../gen/cri-v1.ts';
+import { abortReason } from './abort.ts';
+import { type GrpcChannel, openChannel } from './channel.ts';
+import type { ChannelState } from './channel-state.ts';
+import { DEFAULT_REQUEST_TIMEOUT_MS, defaultTimeoutMs } from './deadlines.ts';
+import { parseEndpoint } from './endpoint.ts';
+import { type CriVersion, negotiateVersion } from './negotiation.ts';
+import { createMethods } from './service.ts';
+
+export interface ConnectOptions {
+  /** `unix:///run/…` or a bare path. */
+  readonly endpoint: string;
+  readonly log: Logger;
+  /** Base time limit of a call in ms (`--runtime-request-timeout`); 2 minutes unless given.
+   *  @see defaultTimeoutMs */
+  readonly requestTimeoutMs?: number;
+}
+
+export interface CriConnection {
+  readonly endpoint: string;
+  readonly runtime: RuntimeService;
+  readonly images: ImageService;
+  /** The raw connection, for the runtime's other services on the same socket. */
+  readonly channel: GrpcChannel;
+  /** While `away`, calls fail at once with a retryable `Unavailable`. */
+  readonly state: () => ChannelState;
+  /** Calls `listener` at each change. Returns the function that ends this. */
+  readonly onStateChange: (listener: (state: ChannelState) => void) => () => void;
+  /** Resolves when connected, at once if it is. Rejects with the signal's reason. */
+  readonly whenConnected: (signal?: AbortSignal) => Promise<void>;
+  /** The version in which the runtime last answered; undefined since the connection broke. */
+  readonly criVersion: () => CriVersion | undefined;
+  /** Fails calls under way with `ConnectionClosed` and disconnects. */
+  readonly close: () => void;
+}
+
+/** Starts connecting and returns at once; the runtime may come up later.
+ *  @throws EndpointError for an endpoint that is no unix socket. */
+export function connectRuntime(options: ConnectOptions): CriConnection {
+  const { endpoint, requestTimeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
+  const log = options.log.child({ component: 'cri', endpoint });
+  const channel = openChannel(parseEndpoint(endpoint));
+  channel.onStateChange((state) => {
+    if (state === 'connected') log.info({}, 'Runtime connected');
+    else log.warn({}, 'Runtime connection lost');
+  });
+  const types = createMessageTypes(criV1);
+  const timeoutMs = (rpc: string, request: object): number =>
+    defaultTimeoutMs(rpc, request, requestTimeoutMs);
+  const runtimeChannel = negotiateVersion(channel);
+  const imageChannel = negotiateVersion(channel);
+  const runtime = createMethods({ channel: runtimeChannel, types, timeoutMs }, criV1.services.RuntimeService);
+  const images = createMethods({ channel: imageChannel, types, timeoutMs }, criV1.services.ImageService);
+  if (!isRuntimeService(runtime) || !isImageService(images))
+    throw new TypeError('table lacks the CRI services');
+  return {
+    endpoint,
+    runtime,
+    images,
+    channel,
+    state: channel.state,
+    onStateChange: channel.onStateChange,
+    whenConnected: (signal) => whenConnected(channel, signal),
+    criVersion: () => runtimeChannel.version() ?? imageChannel.version(),
+    close: channel.close,
+  };
+}
+
+/** The interfaces come from the table that the methods were made of; the first name stands for the rest. */
+const isRuntimeService = (methods: object): methods is RuntimeService => 'version' in methods;
+const isImageService = (methods: object): methods is ImageService => 'listImages' in methods;
+
+function whenConnected(channel: GrpcChannel, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal?.throwIfAborted();
+    if (channel.state() === 'connected') return resolve();
+    const stop = channel.onStateChange((state) => {
+      if (state !== 'connected') return;
+      signal?.removeEventListener('abort', onAbort);
+      stop();
+      resolve();
+    });
+    function onAbort(): void {
+      stop();
+      if (signal !== undefined) reject(abortReason(signal));
+    }
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
+}

@@ -1,0 +1,79 @@
+/** Builds a typed client object for a gRPC service from its table: one method per rpc. */
+
+import { ProtobufError } from '#api/codec/protobuf/error.ts';
+import { type MessageTypes } from '#api/codec/protobuf/message.ts';
+import { CriError } from '../errors.ts';
+import type { CallOptions } from '../message.ts';
+import type { GrpcChannel } from './channel.ts';
+
+/** One rpc as the fact table has it. */
+export interface RpcFact {
+  readonly rpc: string;
+  readonly request: string;
+  readonly response: string;
+  /** `/package.Service/Method`. */
+  readonly path: string;
+  readonly serverStreaming?: boolean;
+}
+
+export interface ServiceDeps {
+  readonly channel: Pick<GrpcChannel, 'unary' | 'stream'>;
+  readonly types: MessageTypes;
+  /** Time limit in ms of a call whose caller gave none; 0 means none. */
+  readonly timeoutMs: (rpc: string, request: object) => number;
+}
+
+export type ServiceMethod = (request: object, options?: CallOptions) => unknown;
+
+/** The methods of a service by name (`runPodSandbox`): promises for unary rpcs, async iterables for server streams.
+ *  They throw CriError, the signal's reason, or ProtobufError for a request that is not of its type.
+ *  They are those of the interface generated from the same table. */
+export function createMethods(
+  deps: ServiceDeps,
+  rpcs: readonly RpcFact[],
+): Readonly<Record<string, ServiceMethod>> {
+  return Object.fromEntries(
+    rpcs.map((fact) => [
+      methodName(fact.rpc),
+      fact.serverStreaming === true ? createStreaming(deps, fact) : createUnary(deps, fact),
+    ]),
+  );
+}
+
+/** The name of an rpc's method: `RunPodSandbox` is `runPodSandbox`. */
+export function methodName(rpc: string): string {
+  return rpc.charAt(0).toLowerCase() + rpc.slice(1);
+}
+
+function createUnary(deps: ServiceDeps, fact: RpcFact): ServiceMethod {
+  const requestType = deps.types.type(fact.request);
+  const decode = createDecoder(deps, fact);
+  return async (request, options = {}) => {
+    const timeoutMs = options.timeoutMs ?? deps.timeoutMs(fact.rpc, request);
+    const bytes = requestType.encode(request);
+    return decode(await deps.channel.unary(fact.path, bytes, { signal: options.signal, timeoutMs }));
+  };
+}
+
+function createStreaming(deps: ServiceDeps, fact: RpcFact): ServiceMethod {
+  const requestType = deps.types.type(fact.request);
+  const decode = createDecoder(deps, fact);
+  return async function* call(request, options = {}) {
+    const timeoutMs = options.timeoutMs ?? deps.timeoutMs(fact.rpc, request);
+    const bytes = requestType.encode(request);
+    const chunks = deps.channel.stream(fact.path, bytes, { signal: options.signal, timeoutMs });
+    for await (const chunk of chunks) yield decode(chunk);
+  };
+}
+
+function createDecoder(deps: ServiceDeps, fact: RpcFact): (bytes: Uint8Array) => object {
+  const type = deps.types.type(fact.response);
+  return (bytes) => {
+    try {
+      return type.decode(bytes);
+    } catch (cause) {
+      if (!(cause instanceof ProtobufError)) throw cause;
+      throw new CriError({ reason: 'BadResponse', method: fact.rpc, details: cause.message, cause });
+    }
+  };
+}
