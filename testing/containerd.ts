@@ -5,7 +5,9 @@ import { type ManagedContainerd, startManagedContainerd } from '#agent/runtime/m
 import type { ImageArchive } from '#agent/runtime/managed/image-archive.ts';
 import { buildLocalImages, importImages } from '#agent/runtime/managed/images.ts';
 import { purgeContainerd } from '#agent/runtime/managed/purge.ts';
+import { isServing } from '#agent/runtime/managed/socket-probe.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
+import { connectRuntime } from '#cri/client/connection.ts';
 import { createTempDir } from './temp.ts';
 
 export interface TestContainerd extends AsyncDisposable {
@@ -48,7 +50,16 @@ export async function startTestContainerd(options: TestContainerdOptions = {}): 
 
   async function purge(): Promise<void> {
     containerd.release();
-    await purgeContainerd({ log }, { layout: containerd.layout, networkName });
+    const connection = (await isServing(socketPath))
+      ? connectRuntime({ endpoint: containerd.endpoint, log })
+      : undefined;
+    const runtime = connection === undefined ? {} : { runtime: connection.runtime };
+    await connection?.whenConnected();
+    try {
+      await purgeContainerd({ log, ...runtime }, { layout: containerd.layout, networkName });
+    } finally {
+      connection?.close();
+    }
     await rm(folder, { recursive: true, force: true });
   }
 

@@ -5,7 +5,7 @@ import { readFile, rm, rmdir } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { RuntimeService } from '#cri/gen/cri-v1.ts';
+import type { PodSandbox, RuntimeService } from '#cri/gen/cri-v1.ts';
 import { cgroupFolders } from './cgroup-paths.ts';
 import type { ContainerdLayout } from './layout.ts';
 import { mountPointsUnder } from './mounts.ts';
@@ -47,7 +47,8 @@ export async function purgeContainerd(deps: PurgeDeps, options: PurgeOptions): P
     }
   };
   const { runtime } = deps;
-  if (runtime !== undefined) await attempt('removing pods', () => removeSandboxes(runtime));
+  if (runtime !== undefined)
+    await attempt('removing pods', async () => void (await removeSandboxes(runtime)));
   await attempt('ending processes', () => endEverything(layout));
   await attempt('unmounting', () => unmountUnder([layout.stateDir, layout.rootDir]));
   await attempt('removing the bridge', () => removeBridge(bridgeName(options.networkName)));
@@ -61,10 +62,14 @@ export async function purgeContainerd(deps: PurgeDeps, options: PurgeOptions): P
     throw new AggregateError(errors, 'the managed containerd was not removed completely');
 }
 
-/** Stops and removes every pod sandbox with its containers. */
-async function removeSandboxes(runtime: SandboxRemover): Promise<void> {
+/** Stops and removes the wanted pod sandboxes with their containers, all unless given; returns how many. */
+export async function removeSandboxes(
+  runtime: SandboxRemover,
+  isWanted: (sandbox: PodSandbox) => boolean = () => true,
+): Promise<number> {
   const { items } = await runtime.listPodSandbox({});
-  const queue = items.map((sandbox) => sandbox.id);
+  const queue = items.filter(isWanted).map((sandbox) => sandbox.id);
+  const total = queue.length;
   const worker = async (): Promise<void> => {
     for (let id = queue.pop(); id !== undefined; id = queue.pop()) {
       await runtime.stopPodSandbox({ podSandboxId: id });
@@ -72,6 +77,7 @@ async function removeSandboxes(runtime: SandboxRemover): Promise<void> {
     }
   };
   await Promise.all(Array.from({ length: REMOVALS_AT_ONCE }, worker));
+  return total;
 }
 
 /** Kills the containerd, its shims and their containers, and removes the containers' cgroups. */
@@ -116,7 +122,7 @@ async function removeCgroup(folder: string): Promise<void> {
 }
 
 /** Unmounts everything below the folders, again and again until nothing is left of stacked mounts. */
-async function unmountUnder(folders: readonly string[]): Promise<void> {
+export async function unmountUnder(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
     const points = mountPointsUnder(await readFile('/proc/self/mountinfo', 'utf8'), folder);
     for (const point of points) await retryWhileBusy(async () => void (await run('umount', [point])));

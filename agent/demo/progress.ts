@@ -1,0 +1,79 @@
+/** Shows pods come up: a table that is redrawn on a terminal, a line for each change elsewhere. */
+import type { PodLine } from './pod-line.ts';
+
+export interface Progress {
+  show(lines: readonly PodLine[]): void;
+  /** Leaves the last state standing, so that other text can follow. */
+  finish(): void;
+}
+
+export interface ProgressOutput {
+  write(text: string): void;
+  /** Characters per line; undefined when the output is not a terminal. */
+  readonly columns: number | undefined;
+}
+
+const TITLES = ['POD', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'IP'] as const;
+
+export function createProgress(output: ProgressOutput): Progress {
+  return output.columns === undefined ? createLineProgress(output) : createTableProgress(output);
+}
+
+/** The table's rows, with columns as wide as their longest cell. */
+export function formatTable(lines: readonly PodLine[]): readonly string[] {
+  const rows = [
+    [...TITLES],
+    ...lines.map((line) => [line.name, line.ready, line.status, String(line.restarts), line.age, line.ip]),
+  ];
+  const widths = TITLES.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+      .join('   ')
+      .trimEnd(),
+  );
+}
+
+function createTableProgress(output: ProgressOutput): Progress {
+  let drawn = 0;
+  let last = '';
+  return {
+    show(lines) {
+      const width = output.columns ?? 80;
+      const rows = formatTable(lines).map((row, index) => colour(row.slice(0, width), lines[index - 1]));
+      const text = `${rows.join('\n')}\n`;
+      if (text === last) return;
+      // Up to the first row of the last drawing, then clear from there to the end of the screen.
+      output.write(`${drawn === 0 ? '' : `\u001b[${drawn}A`}\u001b[0J${text}`);
+      drawn = rows.length;
+      last = text;
+    },
+    finish: () => {
+      drawn = 0;
+      last = '';
+    },
+  };
+}
+
+/** Green for a pod that is where it should be, yellow for one on its way; the title is bold. */
+function colour(row: string, line: PodLine | undefined): string {
+  if (line === undefined) return `\u001b[1m${row}\u001b[0m`;
+  return `\u001b[${line.settled ? 32 : 33}m${row}\u001b[0m`;
+}
+
+function createLineProgress(output: ProgressOutput): Progress {
+  const shown = new Map<string, string>();
+  return {
+    show(lines) {
+      for (const line of lines) {
+        const ip = line.ip === '' ? '' : ` at ${line.ip}`;
+        const restarts = line.restarts === 0 ? '' : `, ${line.restarts} restarts`;
+        const text = `${line.name}: ${line.status}, ${line.ready} ready${restarts}${ip}`;
+        if (shown.get(line.name) === text) continue;
+        shown.set(line.name, text);
+        output.write(`  ${text}\n`);
+      }
+    },
+    finish: () => undefined,
+  };
+}

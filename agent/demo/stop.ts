@@ -1,0 +1,82 @@
+/** `npm start -- --stop`: removes the agent, its pods and everything that was made for them. */
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
+import { startManagedContainerd } from '#agent/runtime/managed/containerd.ts';
+import { containerdLayout } from '#agent/runtime/managed/layout.ts';
+import { purgeContainerd, removeSandboxes, unmountUnder } from '#agent/runtime/managed/purge.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { connectRuntime } from '#cri/client/connection.ts';
+import { stopAgent } from './agent-process.ts';
+import type { DemoLayout } from './layout.ts';
+import { readRecord } from './record.ts';
+
+export interface StopDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly say: (text: string) => void;
+}
+
+/** Safe to repeat, and to call when nothing was ever started.
+ *  @throws AggregateError naming what could not be removed */
+export async function stopDemo(deps: StopDeps, layout: DemoLayout): Promise<void> {
+  const record = await readRecord(layout.record);
+  await stopAgent(deps.clock, layout);
+  deps.say('agent stopped');
+  if (record?.endpoint === undefined) await removeManaged(deps, layout);
+  else await removeOurPods(deps, layout, record.endpoint);
+  await unmountUnder([layout.root]);
+  await removeCgroupTree(`/${layout.name}`);
+  await rm(layout.root, { recursive: true, force: true });
+  await rm(layout.socketNote, { force: true });
+  deps.say(`removed ${layout.root}`);
+}
+
+/** Pods are removed by a running containerd where one can run, so that the network's rules go with them. */
+async function removeManaged(deps: StopDeps, layout: DemoLayout): Promise<void> {
+  const purge = { layout: containerdLayout(layout.containerd), networkName: layout.name };
+  if (!(await exists(purge.layout.dataDir))) return;
+  const containerd = await startManagedContainerd({
+    ...layout.containerd,
+    networkName: layout.name,
+    log: deps.log,
+    restart: false,
+  });
+  const connection = connectRuntime({ endpoint: containerd.endpoint, log: deps.log });
+  try {
+    await connection.whenConnected();
+    containerd.release();
+    await purgeContainerd({ log: deps.log, runtime: connection.runtime }, purge);
+  } finally {
+    connection.close();
+  }
+  deps.say('pods, containers and containerd removed');
+}
+
+/** In a runtime that is not ours, only pods whose folders the demo's agent has made. */
+async function removeOurPods(deps: StopDeps, layout: DemoLayout, endpoint: string): Promise<void> {
+  const uids = new Set(await listFolder(join(layout.agentRoot, 'pods')));
+  const connection = connectRuntime({ endpoint, log: deps.log });
+  try {
+    const removed = await removeSandboxes(connection.runtime, (sandbox) =>
+      uids.has(sandbox.metadata?.uid ?? ''),
+    );
+    deps.say(`${removed} pods removed from ${endpoint}`);
+  } finally {
+    connection.close();
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return (await listFolder(path)).length > 0;
+}
+
+async function listFolder(path: string): Promise<readonly string[]> {
+  try {
+    return await readdir(path);
+  } catch {
+    // Not there: nothing was started.
+    return [];
+  }
+}
