@@ -6,7 +6,12 @@ import type {
   PodSandbox,
   PodSandboxStatus,
 } from '#cri/gen/cri-v1.ts';
-import type { ObjectLabels } from '../runtime/config/labels.ts';
+import {
+  type Owner,
+  ownerSelector,
+  parseContainerLabels,
+  parseSandboxLabels,
+} from '../runtime/config/labels.ts';
 import type { ObservedContainer, ObservedContainerState, ObservedSandbox } from './types.ts';
 
 export interface CriReader {
@@ -31,13 +36,13 @@ const STATES: Readonly<Record<ContainerState, ObservedContainerState>> = {
 
 const milliseconds = (nanoseconds: bigint): number => Number(nanoseconds / 1_000_000n);
 
-export function createCriReader(labels: ObjectLabels): CriReader {
+export function createCriReader(owner: Owner): CriReader {
   return {
-    ownerLabels: labels.ownerSelector,
-    sandbox: (listed) => readSandbox(labels, listed, []),
-    sandboxStatus: (status) => readSandbox(labels, status, sandboxIPs(status)),
-    container: (listed) => readListed(labels, listed),
-    containerStatus: (status, known) => readStatus(labels, status, known),
+    ownerLabels: ownerSelector(owner),
+    sandbox: (listed) => readSandbox(owner, listed, []),
+    sandboxStatus: (status) => readSandbox(owner, status, sandboxIPs(status)),
+    container: (listed) => readListed(owner, listed),
+    containerStatus: (status, known) => readStatus(owner, status, known),
   };
 }
 
@@ -47,11 +52,11 @@ function sandboxIPs({ network }: PodSandboxStatus): readonly string[] {
 }
 
 function readSandbox(
-  labels: ObjectLabels,
+  owner: Owner,
   sandbox: PodSandbox | PodSandboxStatus,
   ips: readonly string[],
 ): ObservedSandbox | undefined {
-  const owned = labels.parseSandbox(sandbox.labels, sandbox.annotations);
+  const owned = parseSandboxLabels(owner, sandbox.labels, sandbox.annotations);
   if (owned === undefined) return undefined;
   return {
     id: sandbox.id,
@@ -65,8 +70,8 @@ function readSandbox(
   };
 }
 
-function readListed(labels: ObjectLabels, listed: Container): ObservedContainer | undefined {
-  const owned = labels.parseContainer(listed.labels, listed.annotations);
+function readListed(owner: Owner, listed: Container): ObservedContainer | undefined {
+  const owned = parseContainerLabels(owner, listed.labels, listed.annotations);
   if (owned === undefined) return undefined;
   return {
     id: listed.id,
@@ -89,11 +94,11 @@ function readListed(labels: ObjectLabels, listed: Container): ObservedContainer 
 }
 
 function readStatus(
-  labels: ObjectLabels,
+  owner: Owner,
   status: ContainerStatus,
   known: ObservedContainer | undefined,
 ): ObservedContainer | undefined {
-  const owned = labels.parseContainer(status.labels, status.annotations);
+  const owned = parseContainerLabels(owner, status.labels, status.annotations);
   if (owned === undefined) return undefined;
   return {
     id: status.id,

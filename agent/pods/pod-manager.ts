@@ -57,12 +57,12 @@ export class PodManager {
   /** Begins to work; ends with `signal`. What was applied before takes effect now. */
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    for (const name of [...this.#slots.keys()]) this.#reconcile(name);
+    for (const name of this.#slots.keys()) this.#reconcile(name);
   }
 
   /** Resolves when every worker has come to rest after the signal. */
   async stopped(): Promise<void> {
-    await Promise.all([...this.#running]);
+    await Promise.all(this.#running);
   }
 
   /** Takes the newest desired state. */
@@ -71,7 +71,7 @@ export class PodManager {
     const wanted = new Map(desired.pods.map((source) => [fullName(source.pod), source]));
     for (const [name, slot] of this.#slots) slot.desired = wanted.get(name);
     for (const source of desired.pods) this.#slotOf(source.pod).desired = source;
-    for (const name of [...this.#slots.keys()]) this.#reconcile(name);
+    for (const name of this.#slots.keys()) this.#reconcile(name);
   }
 
   entries(): readonly PodEntry[] {

@@ -1,0 +1,92 @@
+/** Ending one container: preStop hook inside the grace period, then the stop signal, then the kill. */
+import { asError } from '#api/kit/clock.ts';
+import type { LifecycleHandler, Pod } from '#api/schema/gen/core-v1.ts';
+import { appContainers, initContainers } from '../containers.ts';
+import type { ContainerSpec, KillReason } from '../plan.ts';
+import type { OperationDeps } from './deps.ts';
+import type { ActionOf } from './types.ts';
+
+/** What is left for the container after its hook used the whole grace period, in seconds. */
+const LEAST_AFTER_HOOK_SECONDS = 2;
+
+export interface ContainerKiller {
+  /** Ends the container. When `signal` fires, gives up so that it can be called again with a shorter grace;
+   *  a hook is run once only. */
+  kill(pod: Pod, action: ActionOf<'killContainer'>, signal: AbortSignal): Promise<void>;
+}
+
+export function createContainerKiller(deps: OperationDeps): ContainerKiller {
+  const { runtime, observer, clock } = deps;
+  /** Containers whose preStop hook was begun. */
+  const hooked = new Set<string>();
+
+  async function runPreStop(
+    pod: Pod,
+    action: ActionOf<'killContainer'>,
+    handler: LifecycleHandler,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { container, gracePeriodSeconds } = action;
+    hooked.add(container.id);
+    const spec = specOf(pod, container.name);
+    const limit = AbortSignal.timeout(gracePeriodSeconds * 1000);
+    const target = { pod, container: spec, containerId: container.id };
+    try {
+      await deps.runHandler(handler, target, AbortSignal.any([signal, limit]));
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const message = limit.aborted
+        ? `PreStopHook of container ${container.name} did not end within the grace period of ${gracePeriodSeconds}s`
+        : asError(thrown).message;
+      deps.event(pod, 'Warning', 'FailedPreStopHook', message, spec);
+    }
+  }
+
+  return {
+    async kill(pod, action, signal) {
+      const { container, gracePeriodSeconds } = action;
+      const startedMs = clock.monotonic();
+      const spec = specOf(pod, container.name);
+      if (!hooked.has(container.id)) {
+        deps.event(
+          pod,
+          'Normal',
+          'Killing',
+          killMessage(container.name, action.reason, action.message),
+          spec,
+        );
+      }
+      const handler = spec.lifecycle?.preStop;
+      let leftSeconds = gracePeriodSeconds;
+      if (handler !== undefined && gracePeriodSeconds > 0 && !hooked.has(container.id)) {
+        await runPreStop(pod, action, handler, signal);
+        const usedSeconds = Math.floor((clock.monotonic() - startedMs) / 1000);
+        leftSeconds = Math.max(LEAST_AFTER_HOOK_SECONDS, gracePeriodSeconds - usedSeconds);
+      }
+      const request = { containerId: container.id, timeout: BigInt(Math.ceil(leftSeconds)) };
+      await runtime.stopContainer(request, { signal });
+      hooked.delete(container.id);
+      await observer.refreshContainer(container.id);
+    },
+  };
+}
+
+function killMessage(name: string, reason: KillReason, message: string): string {
+  switch (reason) {
+    case 'Unhealthy':
+      return `Container ${name} failed its probe and will be restarted: ${message}`;
+    case 'StateUnknown':
+      return `Container ${name} is in an unknown state and will be replaced`;
+    case 'PodDeleted':
+    case 'PodFinished':
+      return `Stopping container ${name}`;
+    default:
+      return reason satisfies never;
+  }
+}
+
+/** The container's spec; one that the pod no longer has is known by its name alone. */
+function specOf(pod: Pod, name: string): ContainerSpec {
+  const all = [...appContainers(pod), ...initContainers(pod), ...(pod.spec?.ephemeralContainers ?? [])];
+  return all.find((spec) => spec.name === name) ?? { name };
+}

@@ -1,0 +1,41 @@
+/** Removing what is left of a pod that has ended: containers, sandboxes, logs, folders. */
+import { rm } from 'node:fs/promises';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { podLogDir } from '../../logs/paths.ts';
+import type { ObservedContainer } from '../../observe/types.ts';
+import { podIdentity } from '../identity.ts';
+import type { OperationDeps } from './deps.ts';
+
+/** Removes one container with its log link and subPath mounts. Gone already is fine. */
+export async function removeContainer(
+  { runtime, view, links, volumes }: OperationDeps,
+  pod: Pod,
+  container: ObservedContainer,
+): Promise<void> {
+  const { namespace, name } = podIdentity(pod);
+  await runtime.removeContainer({ containerId: container.id });
+  view.forgetContainer(container.id);
+  await volumes.cleanSubPaths(container.podUID, container.name);
+  await links.unlink({ namespace, podName: name, containerName: container.name, containerID: container.id });
+}
+
+/** Removes everything of the pod. Its containers have ended and its volumes are unmounted. */
+export async function removePod(deps: OperationDeps, pod: Pod): Promise<void> {
+  const { runtime, view, files, settings, images } = deps;
+  const { uid, namespace, name } = podIdentity(pod);
+  const { sandboxes, containers } = view.pod(uid);
+  await Promise.all(containers.map((container) => removeContainer(deps, pod, container)));
+  await Promise.all(
+    sandboxes.map(async ({ id }) => {
+      await runtime.stopPodSandbox({ podSandboxId: id });
+      await runtime.removePodSandbox({ podSandboxId: id });
+      view.forgetSandbox(id);
+    }),
+  );
+  images.forgetPod(uid);
+  await rm(podLogDir(settings.podLogsDir, { namespace, name, podUID: uid }), {
+    recursive: true,
+    force: true,
+  });
+  await files.remove(uid);
+}

@@ -1,0 +1,79 @@
+/** Making and stopping a pod's sandbox. */
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { PodSandboxConfig } from '#cri/gen/cri-v1.ts';
+import type { MessageInput } from '#cri/message.ts';
+import { makeSandboxConfig } from '../../runtime/config/sandbox.ts';
+import { podIdentity } from '../identity.ts';
+import type { OperationDeps } from './deps.ts';
+
+/** Configuration and network set-up together; the runtime's own limits are shorter. */
+const RUN_SANDBOX_TIMEOUT_MS = 240_000;
+
+/** A pod that cannot have a sandbox as it is described. */
+export class SandboxConfigError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = 'SandboxConfigError';
+  }
+}
+
+/** The sandbox configuration of one attempt. @throws SandboxConfigError */
+export async function sandboxConfig(
+  { settings, event }: OperationDeps,
+  pod: Pod,
+  attempt: number,
+  options: { readonly warn: boolean },
+): Promise<MessageInput<PodSandboxConfig>> {
+  const { owner, podLogsDir, resources } = settings;
+  const result = makeSandboxConfig({
+    pod,
+    attempt,
+    owner,
+    podLogsDir,
+    cgroupParent: settings.cgroupParent(pod),
+    dns: await settings.dns(),
+    resources,
+  });
+  if (result.kind === 'error') throw new SandboxConfigError(result.message);
+  if (options.warn) {
+    for (const { reason, message } of result.warnings) event(pod, 'Warning', reason, message);
+  }
+  return result.config;
+}
+
+/** Makes the sandbox and notes it with its addresses. */
+export async function createSandbox(deps: OperationDeps, pod: Pod, attempt: number): Promise<void> {
+  const { runtime, view, clock, starts } = deps;
+  const config = await sandboxConfig(deps, pod, attempt, { warn: attempt === 0 });
+  // Standalone there are no RuntimeClass objects: the class name is the handler's name.
+  const runtimeHandler = pod.spec?.runtimeClassName ?? '';
+  const createdAtMs = clock.now();
+  const { podSandboxId } = await starts.run(() =>
+    runtime.runPodSandbox({ config, runtimeHandler }, { timeoutMs: RUN_SANDBOX_TIMEOUT_MS }),
+  );
+  const { uid, namespace, name } = podIdentity(pod);
+  view.noteSandbox({
+    id: podSandboxId,
+    podUID: uid,
+    podNamespace: namespace,
+    podName: name,
+    attempt,
+    ready: true,
+    createdAtMs,
+    ips: pod.spec?.hostNetwork === true ? [] : await sandboxIPs(deps, podSandboxId),
+  });
+}
+
+async function sandboxIPs({ runtime }: OperationDeps, podSandboxId: string): Promise<readonly string[]> {
+  const { status } = await runtime.podSandboxStatus({ podSandboxId });
+  const first = status?.network?.ip ?? '';
+  const others = status?.network?.additionalIps ?? [];
+  return [first, ...others.map(({ ip }) => ip)].filter((ip) => ip !== '');
+}
+
+/** Stops the sandbox: ends what still runs in it and frees its network. Done already is fine. */
+export async function stopSandbox({ runtime, view }: OperationDeps, sandboxId: string): Promise<void> {
+  await runtime.stopPodSandbox({ podSandboxId: sandboxId });
+  const sandbox = view.sandbox(sandboxId);
+  if (sandbox !== undefined) view.noteSandbox({ ...sandbox, ready: false });
+}

@@ -1,0 +1,315 @@
+/** Starting one container: image, environment, mounts, create, start, postStart hook. */
+import { asError } from '#api/kit/clock.ts';
+import type { ConfigMap, Pod, Secret } from '#api/schema/gen/core-v1.ts';
+import type { ContainerConfig } from '#cri/gen/cri-v1.ts';
+import type { MessageInput } from '#cri/message.ts';
+import type { MountedVolume } from '#volumes/types.ts';
+import { VolumeError } from '#volumes/types.ts';
+import type { EnsureImageResult } from '../../images/types.ts';
+import { containerLogPath } from '../../logs/paths.ts';
+import { type ContainerInput, makeContainerConfig } from '../../runtime/config/container.ts';
+import { resolveEnv } from '../../runtime/config/env.ts';
+import { containerHash } from '../../runtime/config/hash.ts';
+import { decideSubPaths, mountsHostsFile } from '../../runtime/config/mounts.ts';
+import { envReferences } from '../../runtime/config/references.ts';
+import { podIdentity } from '../identity.ts';
+import type { ContainerSpec } from '../plan.ts';
+import type { OperationDeps } from './deps.ts';
+import { sandboxConfig } from './sandbox.ts';
+import type { ActionOf, StartOutcome } from './types.ts';
+
+type StartAction = ActionOf<'startContainer'>;
+type Failure = Extract<StartOutcome, { kind: 'failed' }>;
+type Present = Extract<EnsureImageResult, { kind: 'present' }>;
+
+/** A start that cannot go on, with the reason for the container's status. */
+class StartError extends Error {
+  readonly failure: Failure;
+
+  constructor(reason: string, message: string, retryAtMs?: number) {
+    super(message);
+    this.name = 'StartError';
+    this.failure = { kind: 'failed', reason, message, ...(retryAtMs === undefined ? {} : { retryAtMs }) };
+  }
+}
+
+/** Starts the container that the action names. Volumes are those that `mountPod` gave.
+ *  Never throws for what is wrong with the container; rejects when `signal` fires. */
+export async function startContainer(
+  deps: OperationDeps,
+  pod: Pod,
+  action: StartAction,
+  volumes: ReadonlyMap<string, MountedVolume>,
+  signal: AbortSignal,
+): Promise<StartOutcome> {
+  try {
+    const image = await ensureImage(deps, pod, action, signal);
+    const config = await containerConfig(deps, pod, action, { image, volumes });
+    signal.throwIfAborted();
+    await createAndStart(deps, pod, action, config);
+    return { kind: 'started' };
+  } catch (thrown) {
+    if (signal.aborted) throw thrown;
+    return asFailure(deps, pod, action.spec, thrown);
+  }
+}
+
+function asFailure({ event }: OperationDeps, pod: Pod, spec: ContainerSpec, thrown: unknown): Failure {
+  if (thrown instanceof StartError) {
+    if (!IMAGE_REASONS.has(thrown.failure.reason))
+      event(pod, 'Warning', 'Failed', `Error: ${thrown.message}`, spec);
+    return thrown.failure;
+  }
+  const { message } = asError(thrown);
+  event(pod, 'Warning', 'Failed', `Error: ${message}`, spec);
+  const reason = thrown instanceof VolumeError ? 'CreateContainerConfigError' : 'CreateContainerError';
+  return { kind: 'failed', reason, message };
+}
+
+/** The image manager has told of these itself. */
+const IMAGE_REASONS: ReadonlySet<string> = new Set([
+  'ErrImagePull',
+  'ImagePullBackOff',
+  'ErrImageNeverPull',
+  'InvalidImageName',
+  'ImageInspectError',
+  'RegistryUnavailable',
+]);
+
+async function ensureImage(
+  deps: OperationDeps,
+  pod: Pod,
+  { spec }: StartAction,
+  signal: AbortSignal,
+): Promise<Present> {
+  const { uid } = podIdentity(pod);
+  const result = await deps.images.ensureImage({
+    image: spec.image ?? '',
+    pullPolicy: spec.imagePullPolicy ?? 'IfNotPresent',
+    pullSecrets: await pullSecrets(deps, pod),
+    podUID: uid,
+    signal,
+    onEvent: ({ type, reason, message }) => deps.event(pod, type, reason, message, spec),
+  });
+  if (result.kind === 'waiting') throw new StartError(result.reason, result.message, result.retryAtMs);
+  return result;
+}
+
+async function pullSecrets({ objects }: OperationDeps, pod: Pod): Promise<readonly Secret[]> {
+  const { namespace } = podIdentity(pod);
+  const names = (pod.spec?.imagePullSecrets ?? []).flatMap(({ name }) => name ?? []);
+  const found = await Promise.all(names.map((name) => objects.getSecret(namespace, name)));
+  return found.filter((secret) => secret !== undefined);
+}
+
+interface Prepared {
+  readonly image: Present;
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
+}
+
+async function containerConfig(
+  deps: OperationDeps,
+  pod: Pod,
+  action: StartAction,
+  { image, volumes }: Prepared,
+): Promise<MessageInput<ContainerConfig>> {
+  const { spec, attempt, containerKind } = action;
+  const { uid } = podIdentity(pod);
+  const { files, settings } = deps;
+  const podIPs = addresses(deps, pod);
+  const env = await environment(deps, pod, spec, podIPs);
+  const input: ContainerInput = {
+    pod,
+    container: spec,
+    kind: containerKind,
+    attempt,
+    owner: settings.owner,
+    image: { ref: image.imageRef, user: (await deps.images.imageUser(image.imageRef)) ?? {} },
+    env,
+    volumes,
+    subPaths: await prepareSubPaths(deps, pod, spec, { env, volumes }),
+    hostsFile: mountsHostsFile(spec) ? await files.writeHosts(pod, podIPs) : undefined,
+    terminationLog: await files.createTerminationLog(uid, spec.name, attempt),
+    settings: settings.container,
+    ...targetOf(deps, pod, spec),
+  };
+  const result = makeContainerConfig(input);
+  if (result.kind === 'error') throw new StartError(result.reason, result.message);
+  return result.config;
+}
+
+function addresses({ view, settings }: OperationDeps, pod: Pod): readonly string[] {
+  if (pod.spec?.hostNetwork === true) return settings.hostIPs();
+  return view.pod(podIdentity(pod).uid).sandboxes[0]?.ips ?? [];
+}
+
+/** The container whose processes an ephemeral container wants to see. */
+function targetOf({ view }: OperationDeps, pod: Pod, spec: ContainerSpec): { targetContainerId?: string } {
+  const name = 'targetContainerName' in spec ? spec.targetContainerName : undefined;
+  if (name === undefined || name === '') return {};
+  const target = view.pod(podIdentity(pod).uid).containers.find((container) => container.name === name);
+  if (target?.state !== 'running') {
+    throw new StartError(
+      'CreateContainerConfigError',
+      `target container ${JSON.stringify(name)} is not running`,
+    );
+  }
+  return { targetContainerId: target.id };
+}
+
+async function environment(
+  { objects, settings, event }: OperationDeps,
+  pod: Pod,
+  spec: ContainerSpec,
+  podIPs: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const { namespace } = podIdentity(pod);
+  const references = envReferences(spec);
+  const hostIP = settings.hostIPs()[0];
+  const status = {
+    ...(hostIP === undefined ? {} : { hostIP }),
+    ...(podIPs[0] === undefined ? {} : { podIP: podIPs[0], podIPs: podIPs.map((ip) => ({ ip })) }),
+  };
+  const result = resolveEnv({
+    pod: { ...pod, status },
+    container: spec,
+    configMaps: await fetchAll<ConfigMap>(references.configMaps, (name) =>
+      objects.getConfigMap(namespace, name),
+    ),
+    secrets: await fetchAll<Secret>(references.secrets, (name) => objects.getSecret(namespace, name)),
+    allocatable: settings.allocatable(),
+  });
+  if (result.kind === 'error') throw new StartError(result.reason, result.message);
+  for (const { reason, message } of result.warnings) event(pod, 'Warning', reason, message, spec);
+  return result.env;
+}
+
+async function fetchAll<T>(
+  names: readonly string[],
+  fetch: (name: string) => Promise<T | undefined>,
+): Promise<ReadonlyMap<string, T>> {
+  const found = new Map<string, T>();
+  for (const name of names) {
+    const object = await fetch(name);
+    if (object !== undefined) found.set(name, object);
+  }
+  return found;
+}
+
+async function prepareSubPaths(
+  { volumes: manager }: OperationDeps,
+  pod: Pod,
+  spec: ContainerSpec,
+  { env, volumes }: { env: ReadonlyMap<string, string>; volumes: ReadonlyMap<string, MountedVolume> },
+): Promise<ReadonlyMap<number, string>> {
+  const decided = decideSubPaths(spec, env);
+  if (decided.kind === 'error') throw new StartError('CreateContainerConfigError', decided.message);
+  const paths = new Map<number, string>();
+  for (const { mountIndex, volumeName, subPath } of decided.needs) {
+    const volume = volumes.get(volumeName);
+    if (volume === undefined) continue;
+    const podUID = podIdentity(pod).uid;
+    const request = { podUID, volume, containerName: spec.name, mountIndex, subPath };
+    paths.set(mountIndex, await manager.prepareSubPath(request));
+  }
+  return paths;
+}
+
+async function createAndStart(
+  deps: OperationDeps,
+  pod: Pod,
+  action: StartAction,
+  config: MessageInput<ContainerConfig>,
+): Promise<void> {
+  const { runtime, starts, observer } = deps;
+  const attempt = deps.view.sandbox(action.sandboxId)?.attempt ?? 0;
+  const sandbox = await sandboxConfig(deps, pod, attempt, { warn: false });
+  const id = await starts.run(async () => {
+    const request = { podSandboxId: action.sandboxId, config, sandboxConfig: sandbox };
+    const { containerId } = await runtime.createContainer(request);
+    // Noted before it is started: its end may be told before the start call returns.
+    noteContainer(deps, pod, action, containerId);
+    deps.event(pod, 'Normal', 'Created', `Created container ${action.spec.name}`, action.spec);
+    await startOrRemove(deps, containerId);
+    return containerId;
+  });
+  const container = deps.view.container(id);
+  if (container?.state === 'created') {
+    deps.view.noteContainer({ ...container, state: 'running', startedAtMs: deps.clock.now() });
+  }
+  deps.event(pod, 'Normal', 'Started', `Started container ${action.spec.name}`, action.spec);
+  void observer.refreshContainer(id);
+  await Promise.all([linkLog(deps, pod, action, id), postStart(deps, pod, action.spec, id)]);
+}
+
+function noteContainer({ view, clock }: OperationDeps, pod: Pod, action: StartAction, id: string): void {
+  view.noteContainer({
+    id,
+    podUID: podIdentity(pod).uid,
+    sandboxId: action.sandboxId,
+    name: action.spec.name,
+    kind: action.containerKind,
+    attempt: action.attempt,
+    state: 'created',
+    createdAtMs: clock.now(),
+    startedAtMs: 0,
+    finishedAtMs: 0,
+    exitCode: 0,
+    reason: '',
+    message: '',
+    image: action.spec.image ?? '',
+    imageID: '',
+    hash: containerHash(action.spec),
+  });
+}
+
+/** A container that could not be started is removed, so that the next try makes a new one. */
+async function startOrRemove({ runtime, view }: OperationDeps, containerId: string): Promise<void> {
+  try {
+    await runtime.startContainer({ containerId });
+  } catch (thrown) {
+    await runtime.removeContainer({ containerId });
+    view.forgetContainer(containerId);
+    throw new StartError('RunContainerError', asError(thrown).message);
+  }
+}
+
+async function linkLog({ links, log, settings }: OperationDeps, pod: Pod, action: StartAction, id: string) {
+  const { uid, namespace, name } = podIdentity(pod);
+  const identity = { namespace, podName: name, containerName: action.spec.name, containerID: id };
+  const path = containerLogPath(
+    settings.podLogsDir,
+    { namespace, name, podUID: uid },
+    action.spec.name,
+    action.attempt,
+  );
+  await links
+    .link(identity, path)
+    .catch((err: unknown) => log.warn({ err, containerID: id }, 'Log was not linked'));
+}
+
+/** A container whose postStart hook failed is killed; its restart policy says what comes next. */
+async function postStart(
+  deps: OperationDeps,
+  pod: Pod,
+  spec: ContainerSpec,
+  containerId: string,
+): Promise<void> {
+  const handler = spec.lifecycle?.postStart;
+  if (handler === undefined) return;
+  const ended = new AbortController();
+  const unsubscribe = deps.view.onChange(() => {
+    if (deps.view.container(containerId)?.state !== 'running') ended.abort(new Error('container ended'));
+  });
+  try {
+    await deps.runHandler(handler, { pod, container: spec, containerId }, ended.signal);
+  } catch (thrown) {
+    if (ended.signal.aborted) return;
+    deps.event(pod, 'Warning', 'FailedPostStartHook', asError(thrown).message, spec);
+    const grace = BigInt(pod.spec?.terminationGracePeriodSeconds ?? 30);
+    await deps.runtime.stopContainer({ containerId, timeout: grace });
+    await deps.observer.refreshContainer(containerId);
+  } finally {
+    unsubscribe();
+  }
+}
