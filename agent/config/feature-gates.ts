@@ -51,6 +51,15 @@ export function namedGateEnabled(settings: GateSettings, name: string): boolean 
   return gate !== undefined && gateEnabled(settings, gate);
 }
 
+/** Why a name is no feature gate. */
+export function gateNameFault(
+  name: string,
+  gates: readonly FeatureGate[] = FEATURE_GATES,
+): string | undefined {
+  const names = gates.map((gate) => gate.name);
+  return names.includes(name) ? undefined : `no such feature gate${suggestion(name, names)}`;
+}
+
 /** Faults of gates that were set: a name that does not exist, a locked gate set to the other value. */
 export function checkGates(
   settings: GateSettings,
@@ -61,16 +70,8 @@ export function checkGates(
     const gate = gates.find((candidate) => candidate.name === name);
     const field = `featureGates[${name}]`;
     if (gate === undefined) {
-      const hint = suggestion(
-        name,
-        gates.map((candidate) => candidate.name),
-      );
-      errors.push({
-        kind: 'FieldValueNotFound',
-        field,
-        badValue: name,
-        detail: `no such feature gate${hint}`,
-      });
+      const detail = gateNameFault(name, gates) ?? '';
+      errors.push({ kind: 'FieldValueNotFound', field, badValue: name, detail });
     } else if (gate.locked === true && value !== gate.default) {
       const detail = `this gate is locked to ${gate.default}; leave it out`;
       errors.push({ kind: 'FieldValueForbidden', field, badValue: value, detail });

@@ -86,6 +86,8 @@ export interface Setting {
   readonly isPath?: true;
   /** Feature gates without all of which a value other than the default is refused. */
   readonly gates?: readonly string[];
+  /** A duration that the file may also give as a number of nanoseconds. */
+  readonly isNanoseconds?: true;
   /** Not shown, not logged. */
   readonly isSecret?: true;
   /** The value has an effect in this version; otherwise it is only read, checked and shown. */

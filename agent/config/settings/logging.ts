@@ -35,6 +35,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
   },
   {
     key: 'logging.flushFrequency',
+    isNanoseconds: true,
     group: 'Logging',
     type: 'duration',
     default: '5s',

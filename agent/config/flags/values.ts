@@ -1,0 +1,80 @@
+/** Turns the flags that were given into values of settings. */
+import { resolve } from 'node:path';
+import { type ConfigError, placeFault } from '../errors.ts';
+import type { ConfigValue } from '../reader.ts';
+import type { Setting } from '../setting.ts';
+import { checkValue } from '../values/check.ts';
+import { readFlagTexts } from '../values/read.ts';
+import type { FlagScan, GivenFlag } from './scan.ts';
+
+/** A value with the place it was read from. */
+export interface FlagValue {
+  readonly value: ConfigValue;
+  /** As written, with its dashes. */
+  readonly flag: string;
+}
+
+export interface FlagValues {
+  readonly values: ReadonlyMap<string, FlagValue>;
+  /** Keys of settings whose flag has a fault. */
+  readonly faulty: ReadonlySet<string>;
+  readonly errors: readonly ConfigError[];
+  readonly warnings: readonly string[];
+}
+
+/** Types of which every occurrence counts. */
+const GATHERED: ReadonlySet<Setting['type']> = new Set([
+  'strings',
+  'map',
+  'thresholds',
+  'gates',
+  'headers',
+  'modules',
+  'taints',
+  'memory',
+]);
+
+function deprecationWarning({ entry, spelled }: GivenFlag): readonly string[] {
+  const { flag, setting } = entry;
+  if (flag.deprecated === undefined) return [];
+  if (flag.deprecated === 'config-file') {
+    const where = setting.inFile === undefined ? '' : `; set ${setting.key} in the file given by --config`;
+    return [`${spelled} is deprecated${where}`];
+  }
+  const other = setting.flags.find(({ deprecated }) => deprecated === undefined);
+  const release = flag.removedIn === undefined ? '' : ` (announced for ${flag.removedIn})`;
+  const instead = other === undefined ? '' : `; use --${other.name}`;
+  return [`${spelled} is deprecated and will be removed${release}${instead}`];
+}
+
+function repetitionWarning({ entry, spelled, texts }: GivenFlag): readonly string[] {
+  if (GATHERED.has(entry.setting.type) || new Set(texts).size < 2) return [];
+  const last = entry.setting.isSecret === undefined ? ` ${JSON.stringify(texts.at(-1))}` : '';
+  return [`${spelled} is given ${texts.length} times; the last value${last} counts`];
+}
+
+function absolute(setting: Setting, value: ConfigValue, cwd: string): ConfigValue {
+  if (setting.isPath === undefined || value.shape !== 'text' || value.value === '') return value;
+  return { shape: 'text', value: resolve(cwd, value.value) };
+}
+
+/** Reads every flag; relative paths start at `cwd`. */
+export function readFlags(scan: FlagScan, cwd: string): FlagValues {
+  const values = new Map<string, FlagValue>();
+  const faulty = new Set<string>();
+  const errors: ConfigError[] = [...scan.errors];
+  const warnings: string[] = [];
+  for (const given of scan.flags) {
+    const { setting } = given.entry;
+    warnings.push(...deprecationWarning(given), ...repetitionWarning(given));
+    const parsed = readFlagTexts(setting, given.texts);
+    const faults = parsed.kind === 'ok' ? checkValue(setting, parsed.value) : parsed.faults;
+    errors.push(...faults.map((fault) => placeFault(setting, fault, { field: given.spelled })));
+    const earlier = values.get(setting.key);
+    if (parsed.kind === 'faults' || faults.length > 0) faulty.add(setting.key);
+    else if (earlier === undefined) {
+      values.set(setting.key, { value: absolute(setting, parsed.value, cwd), flag: given.spelled });
+    } else warnings.push(`${given.spelled} is another name of ${earlier.flag}, which counts`);
+  }
+  return { values, faulty, errors, warnings };
+}

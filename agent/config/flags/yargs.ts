@@ -1,0 +1,109 @@
+/** The flags as yargs knows them: for splitting a command line and for the help. yargs is loaded when
+ *  first needed. */
+import type { Argv, Options } from 'yargs';
+import type { Setting, SettingFlag } from '../setting.ts';
+import { SETTINGS } from '../table.ts';
+import { canonicalFlag, upstreamFlag } from '../upstream.ts';
+
+const HELP_WIDTH = 110;
+
+function defaultText({ default: value, fileDefault }: Setting): string | undefined {
+  const show = (one: Setting['default']): string => {
+    if (typeof one !== 'object') return String(one);
+    if (Array.isArray(one)) return one.join(',');
+    return Object.entries(one)
+      .map(([name, text]) => `${name}<${text}`)
+      .join(',');
+  };
+  const file = fileDefault === undefined ? '' : `, ${show(fileDefault)} with a file`;
+  const text = `${show(value)}${file}`;
+  return text === '' ? undefined : text;
+}
+
+function describeFlag(setting: Setting, flag: SettingFlag): string {
+  const values = setting.enum?.filter((value) => value !== '') ?? [];
+  const parts = [
+    setting.help,
+    values.length === 0 ? '' : `One of: ${values.join(', ')}.`,
+    flag.deprecated === undefined
+      ? ''
+      : flag.deprecated === 'config-file'
+        ? `(deprecated: set ${setting.key} in the file)`
+        : '(deprecated)',
+  ];
+  return parts.filter((part) => part !== '').join(' ');
+}
+
+const NUMBERS: ReadonlySet<Setting['type']> = new Set(['int32', 'int64', 'uint32', 'uint64', 'float']);
+
+/** The type that the help shows. For splitting every flag is a text, so that nothing is converted. */
+function shownType({ type }: Setting): 'boolean' | 'number' | 'string' {
+  if (type === 'bool') return 'boolean';
+  return NUMBERS.has(type) ? 'number' : 'string';
+}
+
+function optionOf(setting: Setting, flag: SettingFlag, use: 'split' | 'help'): Options {
+  const upstream = upstreamFlag(flag.name);
+  const aliases = flag.short === undefined || flag.short === flag.name ? [] : [flag.short];
+  const shown = defaultText(setting);
+  return {
+    type: use === 'help' ? shownType(setting) : 'string',
+    group: `${setting.group}:`,
+    alias: upstream === undefined ? aliases : [...aliases, upstream],
+    describe: describeFlag(setting, flag),
+    ...(shown === undefined ? {} : { defaultDescription: shown }),
+  };
+}
+
+async function createYargs(use: 'split' | 'help'): Promise<Argv> {
+  const { default: yargs } = await import('yargs');
+  const parser = yargs([])
+    .scriptName('nodeagent')
+    .usage('$0 [flags]\n\nRuns pods on this machine. Flags override the configuration file.')
+    .locale('en')
+    .detectLocale(false)
+    .help(false)
+    .version(false)
+    .exitProcess(false)
+    .strict(false)
+    .wrap(HELP_WIDTH)
+    .parserConfiguration({
+      'boolean-negation': false,
+      'camel-case-expansion': false,
+      'dot-notation': false,
+      'parse-numbers': false,
+      'parse-positional-numbers': false,
+    });
+  for (const setting of SETTINGS) {
+    for (const flag of setting.flags) parser.option(flag.name, optionOf(setting, flag, use));
+  }
+  return parser;
+}
+
+export interface SplitLine {
+  /** Each name that was given once, in our spelling, with its text or the list of its texts. */
+  readonly named: readonly (readonly [string, unknown])[];
+  /** What is no flag. */
+  readonly rest: readonly string[];
+}
+
+/** A function that splits a command line. */
+export async function createFlagParser(): Promise<(tokens: readonly string[]) => SplitLine> {
+  const parser = await createYargs('split');
+  const shorts = new Map(
+    SETTINGS.flatMap(({ flags }) => flags.map(({ name, short }) => [short ?? name, name] as const)),
+  );
+  return (tokens) => {
+    const parsed: Readonly<Record<string, unknown>> = parser.parseSync([...tokens]);
+    const { _: rest, $0: _script, ...given } = parsed;
+    const named = new Map(
+      Object.entries(given).map(([name, value]) => [shorts.get(name) ?? canonicalFlag(name), value]),
+    );
+    return { named: [...named], rest: Array.isArray(rest) ? rest.map(String) : [] };
+  };
+}
+
+/** The text of `--help`: every flag in its group, with its default. */
+export async function renderHelp(): Promise<string> {
+  return (await createYargs('help')).getHelp();
+}

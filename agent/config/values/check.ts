@@ -1,0 +1,47 @@
+/** Checks what the table says about a value: its range and the values it may have. */
+import { parseDurationMs } from '#api/meta/duration.ts';
+import type { ConfigValue } from '../reader.ts';
+import type { Setting } from '../setting.ts';
+import { suggestion } from '../suggest.ts';
+import { upstreamMember } from '../upstream.ts';
+import type { ValueFault } from './parsed.ts';
+
+/** A limit of the table as a number; durations in milliseconds. */
+function limitOf(limit: number | string | null): number | undefined {
+  if (limit === null) return undefined;
+  return typeof limit === 'number' ? limit : parseDurationMs(limit);
+}
+
+function checkRange(setting: Setting, value: number): readonly ValueFault[] {
+  const [lowest, highest] = setting.range ?? [null, null];
+  const low = limitOf(lowest);
+  const high = limitOf(highest);
+  if ((low === undefined || value >= low) && (high === undefined || value <= high)) return [];
+  const rule =
+    low === undefined
+      ? `at most ${highest}`
+      : high === undefined
+        ? `at least ${lowest}`
+        : `from ${lowest} to ${highest}`;
+  return [{ kind: 'FieldValueInvalid', path: '', badValue: value, detail: `must be ${rule}` }];
+}
+
+function checkMember(allowed: readonly string[], text: string, path: string): readonly ValueFault[] {
+  if (allowed.includes(text)) return [];
+  const shown = allowed.filter((value) => value !== '');
+  const others = shown.map(upstreamMember).filter((value) => !shown.includes(value));
+  const detail = `must be one of ${shown.join(', ')}${suggestion(text, [...shown, ...others])}`;
+  return [{ kind: 'FieldValueNotSupported', path, badValue: text, detail }];
+}
+
+/** Faults of a value against the range and the values of its setting. The default is always allowed. */
+export function checkValue(setting: Setting, value: ConfigValue): readonly ValueFault[] {
+  if (value.shape === 'number') return checkRange(setting, value.value);
+  const allowed = setting.enum;
+  if (allowed === undefined) return [];
+  if (value.shape === 'text') {
+    return value.value === setting.default ? [] : checkMember(allowed, value.value, '');
+  }
+  if (value.shape !== 'texts') return [];
+  return value.value.flatMap((text, index) => checkMember(allowed, text, `[${index}]`));
+}

@@ -1,0 +1,52 @@
+/** Takes the fields of one object of the configuration file and notes every fault in them. */
+import { suggestion } from '../suggest.ts';
+import type { Parsed, ValueFault } from './parsed.ts';
+
+export interface FieldTaker {
+  /** The field read by `parse`, or `fallback` and a fault. */
+  required<T>(name: string, parse: (raw: unknown) => Parsed<T>, fallback: T): T;
+  /** The field read by `parse`, or nothing where it is absent or has a fault. */
+  optional<T>(name: string, parse: (raw: unknown) => Parsed<T>): T | undefined;
+  /** All faults, those of fields that nobody took included. */
+  faults(): readonly ValueFault[];
+}
+
+/** A taker for one object. */
+export function createFieldTaker(mapping: Readonly<Record<string, unknown>>): FieldTaker {
+  const faults: ValueFault[] = [];
+  const known: string[] = [];
+  const optional = <T>(name: string, parse: (raw: unknown) => Parsed<T>): T | undefined => {
+    known.push(name);
+    const raw = mapping[name];
+    if (raw === undefined || raw === null) return undefined;
+    const parsed = parse(raw);
+    if (parsed.kind === 'ok') return parsed.value;
+    faults.push(...parsed.faults.map((fault) => ({ ...fault, path: `.${name}${fault.path}` })));
+    return undefined;
+  };
+  return {
+    optional,
+    required: (name, parse, fallback) => {
+      const raw = mapping[name];
+      if (raw === undefined || raw === null) {
+        known.push(name);
+        faults.push({ kind: 'FieldValueRequired', path: `.${name}`, detail: 'must be given' });
+        return fallback;
+      }
+      return optional(name, parse) ?? fallback;
+    },
+    faults: () => {
+      const unknown = Object.keys(mapping).filter((name) => !known.includes(name));
+      return [
+        ...faults,
+        ...unknown.map(
+          (name): ValueFault => ({
+            kind: 'FieldUnknown',
+            path: `.${name}`,
+            detail: `no such field${suggestion(name, known)}`,
+          }),
+        ),
+      ];
+    },
+  };
+}

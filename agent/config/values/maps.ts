@@ -1,0 +1,116 @@
+/** Reads maps: to texts, to booleans, to lists of texts. */
+import { gateNameFault } from '../feature-gates.ts';
+import { canonicalGate } from '../upstream.ts';
+import { type Pair, type PairSyntax, readPairs, splitPairs } from './pairs.ts';
+import {
+  asList,
+  asMapping,
+  describeType,
+  mapParsed,
+  ok,
+  type Parsed,
+  unlessFaults,
+  type ValueFault,
+  wrongType,
+} from './parsed.ts';
+import { parseBool, parseBoolText, parseText } from './scalars.ts';
+
+const MAP_SYNTAX: PairSyntax = { separator: '=', example: 'name=value' };
+const GATE_SYNTAX: PairSyntax = { separator: '=', example: 'Name=true or Name=false' };
+const HEADER_SYNTAX: PairSyntax = { separator: ':', example: 'name:value', repeats: true };
+
+/** Reads `name=value,name=value`. */
+export function parseMapTexts(texts: readonly string[]): Parsed<Readonly<Record<string, string>>> {
+  return mapParsed(readPairs(texts, MAP_SYNTAX, ok), (entries) => Object.fromEntries(entries));
+}
+
+function gateNameFaults(name: string): readonly ValueFault[] {
+  const detail = gateNameFault(canonicalGate(name));
+  return detail === undefined ? [] : [{ kind: 'FieldValueNotFound', path: '', badValue: name, detail }];
+}
+
+/** Reads `Name=true,Name=false`; upstream's names become ours. */
+export function parseGateTexts(texts: readonly string[]): Parsed<Readonly<Record<string, boolean>>> {
+  const read = (text: string, name: string): Parsed<boolean> => {
+    const value = parseBoolText(text);
+    const faults = [...gateNameFaults(name), ...(value.kind === 'ok' ? [] : value.faults)];
+    return faults.length === 0 ? value : { kind: 'faults', faults };
+  };
+  return mapParsed(readPairs(texts, GATE_SYNTAX, read), (entries) =>
+    Object.fromEntries(entries.map(([name, value]) => [canonicalGate(name), value])),
+  );
+}
+
+function groupHeaders(pairs: readonly Pair[]): Readonly<Record<string, readonly string[]>> {
+  const groups = new Map<string, string[]>();
+  for (const { name, value } of pairs) groups.set(name, [...(groups.get(name) ?? []), value]);
+  return Object.fromEntries(groups);
+}
+
+/** Reads `name:value,name:value`; a name may come more than once and keeps every value.
+ *  Faults leave the text out, as headers carry credentials. */
+export function parseHeaderTexts(
+  texts: readonly string[],
+): Parsed<Readonly<Record<string, readonly string[]>>> {
+  const read = texts.map((text) => splitPairs(text, HEADER_SYNTAX));
+  if (read.some(({ faults }) => faults.length > 0)) {
+    const detail = 'must be name:value,name:value';
+    return { kind: 'faults', faults: [{ kind: 'FieldValueInvalid', path: '', detail }] };
+  }
+  return ok(groupHeaders(read.flatMap(({ pairs }) => pairs)));
+}
+
+/** Reads a mapping of the file, each value by `read`. */
+function parseEntries<T>(
+  raw: unknown,
+  example: string,
+  read: (value: unknown) => Parsed<T>,
+): Parsed<readonly (readonly [string, T])[]> {
+  const mapping = asMapping(raw);
+  if (mapping === undefined) {
+    return wrongType(raw, `must be a mapping such as ${example}, not ${describeType(raw)}`);
+  }
+  const entries: (readonly [string, T])[] = [];
+  const faults: ValueFault[] = [];
+  for (const [name, value] of Object.entries(mapping)) {
+    const parsed = read(value);
+    if (parsed.kind === 'ok') entries.push([name, parsed.value]);
+    else faults.push(...parsed.faults.map((fault) => ({ ...fault, path: `[${name}]${fault.path}` })));
+  }
+  return unlessFaults(faults, entries);
+}
+
+/** Reads a mapping to texts of the file. */
+export function parseMap(raw: unknown): Parsed<Readonly<Record<string, string>>> {
+  return mapParsed(parseEntries(raw, '{cpu: "1"}', parseText), (entries) => Object.fromEntries(entries));
+}
+
+/** Reads feature gates of the file; a gate under both its names is a fault. */
+export function parseGates(raw: unknown): Parsed<Readonly<Record<string, boolean>>> {
+  const parsed = parseEntries(raw, '{NodeSwap: true}', parseBool);
+  const names = Object.keys(asMapping(raw) ?? {});
+  const faults: ValueFault[] = names.flatMap((name) =>
+    gateNameFaults(name).map((fault) => ({ ...fault, path: `[${name}]` })),
+  );
+  if (parsed.kind === 'faults') return { kind: 'faults', faults: [...faults, ...parsed.faults] };
+  const gates = new Map<string, boolean>();
+  for (const [name, value] of parsed.value) {
+    const ours = canonicalGate(name);
+    if (gates.has(ours)) {
+      const detail = `is the gate ${ours} in another spelling; name it once`;
+      faults.push({ kind: 'FieldValueDuplicate', path: `[${name}]`, badValue: value, detail });
+    }
+    gates.set(ours, value);
+  }
+  return unlessFaults(faults, Object.fromEntries(gates));
+}
+
+/** Reads a mapping to lists of texts of the file, without showing values in faults. */
+export function parseHeaders(raw: unknown): Parsed<Readonly<Record<string, readonly string[]>>> {
+  const parsed = parseEntries(raw, '{Name: [value]}', (value): Parsed<readonly string[]> => {
+    const texts = asList(value)?.filter((item) => typeof item === 'string');
+    const whole = texts !== undefined && texts.length === asList(value)?.length;
+    return whole ? ok(texts) : wrongType(undefined, 'must be a list of texts');
+  });
+  return mapParsed(parsed, (entries) => Object.fromEntries(entries));
+}

@@ -1,0 +1,89 @@
+/** Splits `name=value,name=value` and its relatives, with the character at which each fault stands. */
+import { type Parsed, unlessFaults, type ValueFault } from './parsed.ts';
+
+/** One pair; `at` and `valueAt` are the 1-based characters where name and value start. */
+export interface Pair {
+  readonly name: string;
+  readonly value: string;
+  readonly at: number;
+  readonly valueAt: number;
+}
+
+export interface PairSyntax {
+  /** What stands between name and value. */
+  readonly separator: string;
+  /** How a right one looks, for messages. */
+  readonly example: string;
+  /** A name may come again, as the names of HTTP headers may. */
+  readonly repeats?: true;
+}
+
+/** A fault at a character of the text. */
+export function faultAt(text: string, at: number, detail: string): ValueFault {
+  return { kind: 'FieldValueInvalid', path: '', badValue: text, detail: `at character ${at}: ${detail}` };
+}
+
+function readPair(part: string, offset: number, syntax: PairSyntax): Pair | { at: number; detail: string } {
+  const lead = part.length - part.trimStart().length;
+  const at = offset + lead + 1;
+  const trimmed = part.trim();
+  const { separator, example } = syntax;
+  if (trimmed === '') return { at, detail: `an entry is missing here; write ${example}` };
+  const split = trimmed.indexOf(separator);
+  if (split < 0) return { at, detail: `"${trimmed}" has no "${separator}"; write ${example}` };
+  const name = trimmed.slice(0, split).trim();
+  const rest = trimmed.slice(split + separator.length);
+  const valueAt = at + split + separator.length + (rest.length - rest.trimStart().length);
+  return name === ''
+    ? { at, detail: `the name before "${separator}" is missing; write ${example}` }
+    : { name, value: rest.trim(), at, valueAt };
+}
+
+/** What a text falls into: the pairs that are whole, and the faults of the others. */
+export interface SplitPairs {
+  readonly pairs: readonly Pair[];
+  readonly faults: readonly ValueFault[];
+}
+
+/** Splits one text at its commas; an empty text has no pairs. */
+export function splitPairs(text: string, syntax: PairSyntax): SplitPairs {
+  const pairs: Pair[] = [];
+  const faults: ValueFault[] = [];
+  const seen = new Set<string>();
+  let offset = 0;
+  for (const part of text.trim() === '' ? [] : text.split(',')) {
+    const read = readPair(part, offset, syntax);
+    offset += part.length + 1;
+    if ('detail' in read) {
+      faults.push(faultAt(text, read.at, read.detail));
+    } else if (seen.has(read.name) && syntax.repeats === undefined) {
+      const detail = `${read.name} is there already; name it once`;
+      faults.push({ ...faultAt(text, read.at, detail), kind: 'FieldValueDuplicate' });
+    } else {
+      seen.add(read.name);
+      pairs.push(read);
+    }
+  }
+  return { pairs, faults };
+}
+
+/** Reads every occurrence of a flag; of a name in several of them the last one counts.
+ *  `readValue` reads one value, its faults are put at its character. */
+export function readPairs<T>(
+  texts: readonly string[],
+  syntax: PairSyntax,
+  readValue: (value: string, name: string) => Parsed<T>,
+): Parsed<readonly (readonly [string, T])[]> {
+  const entries: (readonly [string, T])[] = [];
+  const faults: ValueFault[] = [];
+  for (const text of texts) {
+    const split = splitPairs(text, syntax);
+    faults.push(...split.faults);
+    for (const { name, value, valueAt } of split.pairs) {
+      const read = readValue(value, name);
+      if (read.kind === 'ok') entries.push([name, read.value]);
+      else faults.push(...read.faults.map(({ detail }) => faultAt(text, valueAt, `${name}: ${detail}`)));
+    }
+  }
+  return unlessFaults(faults, entries);
+}
