@@ -4,10 +4,8 @@ import { rm } from 'node:fs/promises';
 import { type ManagedContainerd, startManagedContainerd } from '#agent/runtime/managed/containerd.ts';
 import type { ImageArchive } from '#agent/runtime/managed/image-archive.ts';
 import { buildLocalImages, importImages } from '#agent/runtime/managed/images.ts';
-import { purgeContainerd } from '#agent/runtime/managed/purge.ts';
-import { isServing } from '#agent/runtime/managed/socket-probe.ts';
+import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
-import { connectRuntime } from '#cri/client/connection.ts';
 import { createTempDir } from './temp.ts';
 
 export interface TestContainerd extends AsyncDisposable {
@@ -48,18 +46,12 @@ export async function startTestContainerd(options: TestContainerdOptions = {}): 
     await importImages(images, { socketPath, log });
   }
 
+  let purged = false;
   async function purge(): Promise<void> {
+    if (purged) return;
+    purged = true;
     containerd.release();
-    const connection = (await isServing(socketPath))
-      ? connectRuntime({ endpoint: containerd.endpoint, log })
-      : undefined;
-    const runtime = connection === undefined ? {} : { runtime: connection.runtime };
-    await connection?.whenConnected();
-    try {
-      await purgeContainerd({ log, ...runtime }, { layout: containerd.layout, networkName });
-    } finally {
-      connection?.close();
-    }
+    await removeManagedContainerd({ ...containerd.layout, networkName, log });
     await rm(folder, { recursive: true, force: true });
   }
 

@@ -2,9 +2,9 @@
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
-import { startManagedContainerd } from '#agent/runtime/managed/containerd.ts';
 import { containerdLayout } from '#agent/runtime/managed/layout.ts';
-import { purgeContainerd, removeSandboxes, unmountUnder } from '#agent/runtime/managed/purge.ts';
+import { removeSandboxes, unmountUnder } from '#agent/runtime/managed/purge.ts';
+import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
@@ -35,22 +35,8 @@ export async function stopDemo(deps: StopDeps, layout: DemoLayout): Promise<void
 
 /** Pods are removed by a running containerd where one can run, so that the network's rules go with them. */
 async function removeManaged(deps: StopDeps, layout: DemoLayout): Promise<void> {
-  const purge = { layout: containerdLayout(layout.containerd), networkName: layout.name };
-  if (!(await exists(purge.layout.dataDir))) return;
-  const containerd = await startManagedContainerd({
-    ...layout.containerd,
-    networkName: layout.name,
-    log: deps.log,
-    restart: false,
-  });
-  const connection = connectRuntime({ endpoint: containerd.endpoint, log: deps.log });
-  try {
-    await connection.whenConnected();
-    containerd.release();
-    await purgeContainerd({ log: deps.log, runtime: connection.runtime }, purge);
-  } finally {
-    connection.close();
-  }
+  if (!(await exists(containerdLayout(layout.containerd).dataDir))) return;
+  await removeManagedContainerd({ ...layout.containerd, networkName: layout.name, log: deps.log });
   deps.say('pods, containers and containerd removed');
 }
 

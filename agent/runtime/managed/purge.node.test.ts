@@ -1,0 +1,91 @@
+import { access, readdir, readFile } from 'node:fs/promises';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { silentLogger } from '#api/kit/logger.ts';
+import { connectRuntime } from '#cri/client/connection.ts';
+import { startTestContainerd, type TestContainerd } from '../../../testing/containerd.ts';
+import { bridgeName } from './network.ts';
+import { isShimOf, listProcesses } from './process.ts';
+import { purgeContainerd } from './purge.ts';
+
+interface RunningPod {
+  readonly containerID: string;
+  readonly ip: string;
+  readonly pid: number;
+}
+
+/** A pod on the pod network with one sleeping container. */
+async function runPod(instance: TestContainerd): Promise<RunningPod> {
+  const connection = connectRuntime({ endpoint: instance.endpoint, log: silentLogger });
+  onTestFinished(() => connection.close());
+  const { runtime } = connection;
+  await connection.whenConnected();
+  const config = {
+    metadata: { name: 'p', namespace: 'n', uid: 'u', attempt: 0 },
+    logDirectory: `${instance.folder}/logs`,
+    linux: {},
+  };
+  const { podSandboxId } = await runtime.runPodSandbox({ config });
+  const { containerId } = await runtime.createContainer({
+    podSandboxId,
+    config: {
+      metadata: { name: 'c', attempt: 0 },
+      image: { image: 'local/busybox:1' },
+      command: ['sleep', '1000'],
+      logPath: 'c.log',
+      linux: {},
+    },
+    sandboxConfig: config,
+  });
+  await runtime.startContainer({ containerId });
+  const { status } = await runtime.podSandboxStatus({ podSandboxId });
+  const container = (await listProcesses()).find(({ args }) => args.join(' ') === 'sleep 1000');
+  return { containerID: containerId, ip: status?.network?.ip ?? '', pid: container?.pid ?? 0 };
+}
+
+async function leftovers(instance: TestContainerd, pod: RunningPod): Promise<readonly string[]> {
+  const processes = (await listProcesses()).filter(
+    (process) => isShimOf(process, instance.socketPath) || process.pid === pod.pid,
+  );
+  const mounts = (await readFile('/proc/self/mountinfo', 'utf8'))
+    .split('\n')
+    .filter((line) => line.includes(instance.folder));
+  const cgroups = await Promise.all(
+    (await readdir('/sys/fs/cgroup')).map(async (hierarchy) => {
+      const path = `/sys/fs/cgroup/${hierarchy}/k8s.io/${pod.containerID}`;
+      return access(path).then(
+        () => [path],
+        () => [],
+      );
+    }),
+  );
+  const links = (await readdir('/sys/class/net')).filter(
+    (name) => name === bridgeName(instance.folder.slice('/tmp/'.length)),
+  );
+  return [...processes.map((process) => process.args.join(' ')), ...mounts, ...cgroups.flat(), ...links];
+}
+
+describe('purgeContainerd', () => {
+  test.each([
+    ['asking the runtime first', true],
+    ['after the runtime was killed', false],
+  ])('leaves nothing of a running pod behind, %s', async (_, alive) => {
+    const instance = await startTestContainerd({ restart: false });
+    onTestFinished(() => instance.purge());
+    const pod = await runPod(instance);
+    expect(pod.ip).toMatch(/^10\./);
+    expect(pod.pid).toBeGreaterThan(0);
+    expect(await leftovers(instance, pod)).not.toEqual([]);
+    if (!alive) process.kill(instance.containerd.pid ?? 0, 'SIGKILL');
+    await instance.purge();
+    expect(await leftovers(instance, pod)).toEqual([]);
+  });
+
+  test('is content with nothing to do', async () => {
+    const instance = await startTestContainerd();
+    await instance.purge();
+    const { layout } = instance.containerd;
+    await expect(
+      purgeContainerd({ log: silentLogger }, { layout, networkName: 'nothing' }),
+    ).resolves.toBeUndefined();
+  });
+});
