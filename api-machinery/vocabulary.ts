@@ -106,6 +106,14 @@ export const VOCABULARIES: Readonly<Record<VocabularyName, Vocabulary>> = { plat
 /** The namespace in which containerd's CRI plugin keeps its objects, in either vocabulary. */
 export const CONTAINERD_CRI_NAMESPACE = 'k8s.io';
 
+/** Subprotocols of exec and attach streams, in either vocabulary: with exit codes and resizing, and (v5, WebSocket
+ *  only) with half-close. */
+export const REMOTE_COMMAND_V4 = 'v4.channel.k8s.io';
+export const REMOTE_COMMAND_V5 = 'v5.channel.k8s.io';
+
+/** Subprotocol of port-forward streams, in either vocabulary. */
+export const PORT_FORWARD_V1 = 'portforward.k8s.io';
+
 /** Sandbox image that a docker runtime is given, in either vocabulary. */
 export const DEFAULT_SANDBOX_IMAGE = 'k8s.gcr.io/pause:3.2';
 

@@ -15,9 +15,9 @@ export interface ImageFacts {
 
 export interface ImageUser {
   /** Numeric user, when the image names one. */
-  readonly uid: number | undefined;
+  readonly uid?: number;
   /** User name, when the image names one. */
-  readonly username: string | undefined;
+  readonly username?: string;
 }
 
 export interface ImagePresence {
@@ -39,8 +39,8 @@ function toFacts(image: Image): ImageFacts {
     imageRef: image.id,
     sizeBytes: Number(image.size),
     user: {
-      uid: image.uid === undefined ? undefined : Number(image.uid.value),
-      username: image.username === '' ? undefined : image.username,
+      ...(image.uid === undefined ? {} : { uid: Number(image.uid.value) }),
+      ...(image.username === '' ? {} : { username: image.username }),
     },
   };
 }

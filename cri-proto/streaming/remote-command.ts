@@ -1,0 +1,168 @@
+/** Runs one exec or attach session against the runtime's streaming server. Knows nothing of pods. */
+import { asError } from '#api/kit/clock.ts';
+import { REMOTE_COMMAND_V4 } from '#api/vocabulary.ts';
+import { parseExitStatus } from './exit-status.ts';
+import { createSpdyConnection, type SpdyConnection } from './spdy/connection.ts';
+import { SpdyStreamError } from './spdy/errors.ts';
+import type { SpdyStream } from './spdy/stream.ts';
+import { upgradeToSpdy } from './upgrade.ts';
+
+export interface TerminalSize {
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Takes output; a promise holds the session back until it settles. */
+export type OutputSink = (chunk: Uint8Array) => void | Promise<void>;
+
+/** Which streams are given must agree with the flags of the Exec or Attach call that gave the URL:
+ *  the server waits for exactly those. */
+export interface RemoteCommandOptions {
+  /** Input; its end closes the command's standard input while output goes on. */
+  readonly stdin?: AsyncIterable<Uint8Array> | undefined;
+  readonly stdout?: OutputSink | undefined;
+  /** Left out with a terminal, which has one output. */
+  readonly stderr?: OutputSink | undefined;
+  readonly tty: boolean;
+  /** Sizes of the terminal as they change; only with `tty`. */
+  readonly resize?: AsyncIterable<TerminalSize> | undefined;
+  /** Breaks the session off; the promise rejects with its reason. */
+  readonly signal: AbortSignal;
+  /** Leaves the session without touching the command: the promise resolves as detached. For attach. */
+  readonly detach?: AbortSignal | undefined;
+}
+
+export interface RemoteCommandResult {
+  /** 0 to 255; 0 when detached. */
+  readonly exitCode: number;
+  readonly detached: boolean;
+}
+
+/** A status is some hundred bytes; more than this of one is not kept. */
+const LARGEST_STATUS_BYTES = 64 * 1024;
+
+interface Streams {
+  readonly error: SpdyStream;
+  readonly stdin: SpdyStream | undefined;
+  readonly stdout: SpdyStream | undefined;
+  readonly stderr: SpdyStream | undefined;
+  readonly resize: SpdyStream | undefined;
+}
+
+async function openStreams(connection: SpdyConnection, options: RemoteCommandOptions): Promise<Streams> {
+  const open = (streamType: string): SpdyStream => connection.open({ streamtype: [streamType] });
+  const streams: Streams = {
+    error: open('error'),
+    stdin: options.stdin === undefined ? undefined : open('stdin'),
+    stdout: options.stdout === undefined ? undefined : open('stdout'),
+    stderr: options.stderr === undefined || options.tty ? undefined : open('stderr'),
+    // With a terminal the server waits for this one even when no size is ever sent.
+    resize: options.tty ? open('resize') : undefined,
+  };
+  const { error, stdin, stdout, stderr, resize } = streams;
+  const opened = [error, stdin, stdout, stderr, resize].filter((stream) => stream !== undefined);
+  await Promise.all(opened.map((stream) => stream.accepted));
+  return streams;
+}
+
+async function readText(stream: SpdyStream): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let leftBytes = LARGEST_STATUS_BYTES;
+  for await (const part of stream.read()) {
+    parts.push(part.subarray(0, leftBytes));
+    leftBytes = Math.max(0, leftBytes - part.byteLength);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}
+
+async function drain(stream: SpdyStream | undefined, sink: OutputSink | undefined): Promise<void> {
+  if (stream === undefined || sink === undefined) return;
+  for await (const chunk of stream.read()) await sink(chunk);
+}
+
+/** Copies a source into a stream and closes it. A command that ends before it read everything is no failure. */
+async function pump<T>(
+  source: AsyncIterable<T>,
+  encode: (item: T) => Uint8Array,
+  stream: SpdyStream,
+  over: AbortSignal,
+): Promise<void> {
+  const iterator = source[Symbol.asyncIterator]();
+  const isOver = new Promise<undefined>((resolve) => {
+    over.addEventListener('abort', () => resolve(undefined), { once: true });
+  });
+  try {
+    while (!over.aborted) {
+      const next = await Promise.race([iterator.next(), isOver]);
+      if (next === undefined || next.done === true) break;
+      await stream.write(encode(next.value));
+    }
+    stream.end();
+  } catch (thrown) {
+    if (!(thrown instanceof SpdyStreamError)) throw thrown;
+  } finally {
+    // Not awaited: a source that waits for a key press would keep the session open.
+    iterator.return?.().catch(() => undefined);
+  }
+}
+
+function encodeSize({ width, height }: TerminalSize): Uint8Array {
+  return Buffer.from(`${JSON.stringify({ Width: width, Height: height })}\n`);
+}
+
+async function runSession(
+  connection: SpdyConnection,
+  options: RemoteCommandOptions,
+): Promise<RemoteCommandResult> {
+  const streams = await openStreams(connection, options);
+  const over = new AbortController();
+  const inputs: Promise<void>[] = [];
+  if (options.stdin !== undefined && streams.stdin !== undefined) {
+    inputs.push(pump(options.stdin, (bytes) => bytes, streams.stdin, over.signal));
+  }
+  if (options.resize !== undefined && streams.resize !== undefined) {
+    inputs.push(pump(options.resize, encodeSize, streams.resize, over.signal));
+  }
+  // A source that fails ends the session at once rather than when the command happens to end.
+  for (const input of inputs) input.catch((thrown: unknown) => connection.destroy(asError(thrown)));
+  try {
+    const [status] = await Promise.all([
+      readText(streams.error),
+      drain(streams.stdout, options.stdout),
+      drain(streams.stderr, options.stderr),
+    ]);
+    return { exitCode: parseExitStatus(status), detached: false };
+  } finally {
+    over.abort();
+    // Ends writes that still wait; what the command has not read by now it never will.
+    connection.close();
+    await Promise.allSettled(inputs);
+  }
+}
+
+/** Carries a session from its URL to the end of the command, with the subprotocol v4 over SPDY.
+ * @throws {StreamingError} when the server cannot be reached or refuses.
+ * @throws {RemoteCommandError} when the command could not be run or its end is unknown.
+ * @throws what a source or sink threw; the reason of `signal`. */
+export async function execStream(url: string, options: RemoteCommandOptions): Promise<RemoteCommandResult> {
+  const { signal, detach } = options;
+  signal.throwIfAborted();
+  const { socket, head } = await upgradeToSpdy({ url, protocols: [REMOTE_COMMAND_V4], signal });
+  const connection = createSpdyConnection(socket, { role: 'client', head });
+  const onAbort = (): void => connection.destroy(asError(signal.reason));
+  const onDetach = (): void => connection.close();
+  signal.addEventListener('abort', onAbort, { once: true });
+  detach?.addEventListener('abort', onDetach, { once: true });
+  try {
+    if (detach?.aborted === true) return { exitCode: 0, detached: true };
+    return await runSession(connection, options);
+  } catch (thrown) {
+    if (detach?.aborted === true) return { exitCode: 0, detached: true };
+    signal.throwIfAborted();
+    throw thrown;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    detach?.removeEventListener('abort', onDetach);
+    connection.close();
+  }
+}

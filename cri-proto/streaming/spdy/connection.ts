@@ -1,0 +1,282 @@
+/** A SPDY/3.1 connection over a socket that was already upgraded: opens and accepts streams, answers pings, keeps
+ *  windows towards peers that do, and holds the socket back while readers are slow. */
+import type { Duplex } from 'node:stream';
+import { asError } from '#api/kit/clock.ts';
+import { SpdyProtocolError, SpdyStreamError } from './errors.ts';
+import { createFrameReader } from './frame-reader.ts';
+import {
+  encodeFrame,
+  RST_INVALID_STREAM,
+  RST_REFUSED_STREAM,
+  SETTING_INITIAL_WINDOW,
+  type SpdyFrame,
+  type SpdySetting,
+} from './frames.ts';
+import { createHeaderCompressor, createHeaderDecompressor, type SpdyHeaders } from './headers.ts';
+import { createSendWindow, INITIAL_WINDOW_BYTES } from './send-window.ts';
+import { createStream, type SpdyStream, type StreamControl } from './stream.ts';
+
+export interface SpdyConnection {
+  /** Opens a stream; `accepted` tells when it may be written to. */
+  open(headers: SpdyHeaders): SpdyStream;
+  /** Says goodbye and ends the socket; streams end as if the peer had closed them. */
+  close(): void;
+  /** Breaks the connection; every stream fails with `reason`. */
+  destroy(reason: Error): void;
+  /** Resolves when the connection is gone: to the error that broke it, or undefined when it ended in order. */
+  readonly closed: Promise<Error | undefined>;
+}
+
+export interface SpdyConnectionOptions {
+  /** Which side this is: clients number their streams 1, 3, 5…, servers 2, 4, 6… */
+  readonly role: 'client' | 'server';
+  /** Bytes that came behind the upgrade. */
+  readonly head?: Uint8Array;
+  /** Takes the peer's streams; they are refused when this is left out. */
+  readonly onStream?: (stream: SpdyStream) => void;
+}
+
+type SendableFrame = Exclude<SpdyFrame, { kind: 'unknown' }>;
+
+/** Unread bytes above which the socket is held back. */
+const MOST_UNREAD_BYTES = 512 * 1024;
+const MOST_STREAMS = 256;
+/** Taken bytes after which a peer that keeps windows is told. */
+const UPDATE_AFTER_BYTES = INITIAL_WINDOW_BYTES / 2;
+
+/** Writes in order and resolves each write when the socket takes more. */
+function createSender(socket: Duplex): (frame: SendableFrame) => Promise<void> {
+  let drained: Promise<void> | undefined;
+  return async (frame) => {
+    if (socket.destroyed || socket.writableEnded) throw new SpdyStreamError('connection was closed');
+    if (socket.write(encodeFrame(frame))) return;
+    drained ??= new Promise<void>((resolve) => {
+      const settle = (): void => {
+        socket.off('drain', settle).off('close', settle);
+        drained = undefined;
+        resolve();
+      };
+      socket.on('drain', settle).on('close', settle);
+    });
+    await drained;
+  };
+}
+
+/** Counts what readers have not taken yet, holds the socket back, and owes the peer its window updates. */
+function createIntake(
+  socket: Duplex,
+  sendUpdate: (streamId: number, delta: number) => void,
+): {
+  readonly received: (bytes: number) => void;
+  readonly taken: (streamId: number, bytes: number) => void;
+} {
+  let unreadBytes = 0;
+  const owed = new Map<number, number>();
+  function owe(streamId: number, bytes: number): void {
+    const total = (owed.get(streamId) ?? 0) + bytes;
+    const isDue = total >= UPDATE_AFTER_BYTES;
+    owed.set(streamId, isDue ? 0 : total);
+    if (isDue) sendUpdate(streamId, total);
+  }
+  return {
+    received(bytes) {
+      unreadBytes += bytes;
+      if (unreadBytes > MOST_UNREAD_BYTES) socket.pause();
+    },
+    taken(streamId, bytes) {
+      unreadBytes -= bytes;
+      if (unreadBytes <= MOST_UNREAD_BYTES / 2 && socket.isPaused()) socket.resume();
+      owe(streamId, bytes);
+      owe(0, bytes);
+    },
+  };
+}
+
+class Connection implements SpdyConnection {
+  readonly closed: Promise<Error | undefined>;
+  readonly #socket: Duplex;
+  readonly #options: SpdyConnectionOptions;
+  readonly #streams = new Map<number, StreamControl>();
+  readonly #compressor = createHeaderCompressor();
+  readonly #decompressor = createHeaderDecompressor();
+  readonly #reader = createFrameReader();
+  readonly #sessionWindow = createSendWindow(INITIAL_WINDOW_BYTES, false);
+  readonly #send: (frame: SendableFrame) => Promise<void>;
+  readonly #intake: ReturnType<typeof createIntake>;
+  #nextId: number;
+  #lastPeerId = 0;
+  #peerWindowBytes = INITIAL_WINDOW_BYTES;
+  #doesPeerKeepWindows = false;
+  #hasPeerLeft = false;
+  #error: Error | undefined;
+
+  constructor(socket: Duplex, options: SpdyConnectionOptions) {
+    this.#socket = socket;
+    this.#options = options;
+    this.#nextId = options.role === 'client' ? 1 : 2;
+    this.#send = createSender(socket);
+    this.#intake = createIntake(socket, (streamId, delta) => {
+      if (this.#doesPeerKeepWindows) this.#sendDetached({ kind: 'windowUpdate', streamId, delta });
+    });
+    this.closed = new Promise((resolve) => {
+      socket.on('close', () => {
+        for (const control of this.#streams.values()) control.disconnect(this.#error);
+        this.#sessionWindow.close();
+        resolve(this.#error);
+      });
+    });
+    socket.on('data', (bytes: Uint8Array) => this.#receive(bytes));
+    socket.on('end', () => socket.end());
+    socket.on('error', (error: Error) => {
+      this.#error ??= error;
+    });
+    if (options.head !== undefined && options.head.byteLength > 0) this.#receive(options.head);
+  }
+
+  open(headers: SpdyHeaders): SpdyStream {
+    const control = this.#createStream(this.#nextId, headers);
+    this.#nextId += 2;
+    const { stream } = control;
+    if (this.#hasPeerLeft || this.#socket.destroyed) {
+      control.disconnect(this.#error);
+      return stream;
+    }
+    this.#sendDetached({
+      kind: 'synStream',
+      streamId: stream.id,
+      associatedTo: 0,
+      priority: 0,
+      fin: false,
+      unidirectional: false,
+      headerBlock: this.#compressor.compress(headers),
+    });
+    return stream;
+  }
+
+  close(): void {
+    if (this.#socket.destroyed || this.#socket.writableEnded) return;
+    this.#sendDetached({ kind: 'goAway', lastStreamId: this.#lastPeerId, status: 0 });
+    // A peer that does not read any more would never let the goodbye through.
+    if (this.#socket.writableNeedDrain) this.#socket.destroy();
+    else this.#socket.end(() => this.#socket.destroy());
+  }
+
+  destroy(reason: Error): void {
+    this.#error ??= reason;
+    this.#socket.destroy();
+  }
+
+  #sendDetached(frame: SendableFrame): void {
+    // A socket that failed closes, and the close ends every stream with the reason.
+    this.#send(frame).catch(() => undefined);
+  }
+
+  #createStream(id: number, headers: SpdyHeaders): StreamControl {
+    const control = createStream(
+      { send: this.#send, onTaken: this.#intake.taken, sessionWindow: this.#sessionWindow },
+      {
+        id,
+        headers,
+        initialWindowBytes: this.#peerWindowBytes,
+        isWindowEnforced: this.#doesPeerKeepWindows,
+      },
+    );
+    this.#streams.set(id, control);
+    return control;
+  }
+
+  #receive(bytes: Uint8Array): void {
+    try {
+      for (const frame of this.#reader.feed(bytes)) this.#dispatch(frame);
+    } catch (thrown) {
+      this.destroy(asError(thrown));
+    }
+  }
+
+  #dispatch(frame: SpdyFrame): void {
+    switch (frame.kind) {
+      case 'data':
+        return this.#receiveData(frame.streamId, frame.data, frame.fin);
+      case 'synStream':
+        return this.#receiveStream(
+          frame.streamId,
+          this.#decompressor.decompress(frame.headerBlock),
+          frame.fin,
+        );
+      case 'synReply':
+        // Decompressed even where nobody reads it: later blocks build on it.
+        this.#decompressor.decompress(frame.headerBlock);
+        this.#streams.get(frame.streamId)?.accept();
+        if (frame.fin) this.#receiveData(frame.streamId, new Uint8Array(0), true);
+        return undefined;
+      case 'headers':
+        this.#decompressor.decompress(frame.headerBlock);
+        return undefined;
+      case 'rstStream':
+        this.#streams.get(frame.streamId)?.receiveReset(frame.status);
+        this.#streams.delete(frame.streamId);
+        return undefined;
+      case 'ping':
+        // An ID of our own parity answers a ping of ours; we send none.
+        if (frame.id % 2 !== this.#nextId % 2) this.#sendDetached(frame);
+        return undefined;
+      case 'goAway':
+        this.#hasPeerLeft = true;
+        return undefined;
+      case 'settings':
+        return this.#applySettings(frame.entries);
+      case 'windowUpdate':
+        this.#doesPeerKeepWindows = true;
+        (frame.streamId === 0 ? this.#sessionWindow : this.#streams.get(frame.streamId)?.window)?.grow(
+          frame.delta,
+        );
+        return undefined;
+      case 'unknown':
+        return undefined;
+      default:
+        return frame satisfies never;
+    }
+  }
+
+  #receiveData(streamId: number, data: Uint8Array, fin: boolean): void {
+    const control = this.#streams.get(streamId);
+    if (control === undefined) {
+      // Late data of a stream that was given up here.
+      if (!fin) this.#sendDetached({ kind: 'rstStream', streamId, status: RST_INVALID_STREAM });
+      return;
+    }
+    this.#intake.received(data.byteLength);
+    control.receive(data, fin);
+  }
+
+  #receiveStream(streamId: number, headers: SpdyHeaders, fin: boolean): void {
+    const { onStream } = this.#options;
+    if (streamId <= this.#lastPeerId || streamId % 2 === this.#nextId % 2) {
+      throw new SpdyProtocolError(`stream number ${streamId} is not the peer's next`);
+    }
+    this.#lastPeerId = streamId;
+    if (onStream === undefined || this.#streams.size >= MOST_STREAMS) {
+      this.#sendDetached({ kind: 'rstStream', streamId, status: RST_REFUSED_STREAM });
+      return;
+    }
+    const control = this.#createStream(streamId, headers);
+    const headerBlock = this.#compressor.compress({});
+    this.#sendDetached({ kind: 'synReply', streamId, fin: false, headerBlock });
+    control.accept();
+    if (fin) control.receive(new Uint8Array(0), true);
+    onStream(control.stream);
+  }
+
+  #applySettings(entries: readonly SpdySetting[]): void {
+    const window = entries.find((entry) => entry.id === SETTING_INITIAL_WINDOW);
+    if (window === undefined) return;
+    this.#doesPeerKeepWindows = true;
+    const change = window.value - this.#peerWindowBytes;
+    this.#peerWindowBytes = window.value;
+    for (const control of this.#streams.values()) control.window.adjust(change);
+  }
+}
+
+export function createSpdyConnection(socket: Duplex, options: SpdyConnectionOptions): SpdyConnection {
+  return new Connection(socket, options);
+}

@@ -1,0 +1,51 @@
+/** How much may be sent before the peer must say that it took some. Not every peer does: the streaming servers of
+ *  the CRI runtimes never send a WINDOW_UPDATE and would stop us for good after the first 64 KiB. So a window limits
+ *  nothing until the peer has shown that it keeps windows. */
+
+export interface SendWindow {
+  /** Bytes of `wanted` that may go now; waits until it is at least one. Resolves to 0 when the window was closed. */
+  take(wanted: number): Promise<number>;
+  /** The peer took some: a WINDOW_UPDATE. */
+  grow(bytes: number): void;
+  /** The peer set another first size: a change, which may be negative. */
+  adjust(bytes: number): void;
+  /** Ends every wait. */
+  close(): void;
+}
+
+export const INITIAL_WINDOW_BYTES: number = 64 * 1024;
+
+export function createSendWindow(initialBytes: number, isEnforcedFromStart: boolean): SendWindow {
+  const state = { creditBytes: initialBytes, isEnforced: isEnforcedFromStart, isClosed: false };
+  let waiting: (() => void)[] = [];
+
+  function wake(): void {
+    const woken = waiting;
+    waiting = [];
+    for (const resume of woken) resume();
+  }
+
+  function change(bytes: number): void {
+    state.isEnforced = true;
+    state.creditBytes += bytes;
+    if (state.creditBytes > 0) wake();
+  }
+
+  return {
+    async take(wanted) {
+      while (state.isEnforced && state.creditBytes <= 0 && !state.isClosed) {
+        await new Promise<void>((resolve) => waiting.push(resolve));
+      }
+      if (state.isClosed) return 0;
+      const granted = state.isEnforced ? Math.min(wanted, state.creditBytes) : wanted;
+      state.creditBytes -= granted;
+      return granted;
+    },
+    grow: change,
+    adjust: change,
+    close() {
+      state.isClosed = true;
+      wake();
+    },
+  };
+}
