@@ -1,6 +1,7 @@
 /** Gives the tests of project `node` one containerd for the whole run: `inject('criEndpoint')`.
  *  It has the images `local/pause:1` and `local/busybox:1`. Tests use names of their own and remove their pods. */
 import type { TestProject } from 'vitest/node';
+import { removeAbandonedContainerds } from './abandoned.ts';
 import { startTestContainerd } from './containerd.ts';
 
 declare module 'vitest' {
@@ -14,6 +15,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   if (process.getuid?.() !== 0) {
     throw new Error('the node tests run real containers and need root: run `npm test` as root or with sudo');
   }
+  await removeAbandonedContainerds();
   const instance = await startTestContainerd();
   project.provide('criEndpoint', instance.endpoint);
   return () => instance.purge();

@@ -6,6 +6,7 @@ import type { ImageArchive } from '#agent/runtime/managed/image-archive.ts';
 import { buildLocalImages, importImages } from '#agent/runtime/managed/images.ts';
 import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
+import { claimFolder } from './abandoned.ts';
 import { createTempDir } from './temp.ts';
 
 export interface TestContainerd extends AsyncDisposable {
@@ -31,6 +32,7 @@ export interface TestContainerdOptions {
 export async function startTestContainerd(options: TestContainerdOptions = {}): Promise<TestContainerd> {
   const log = options.log ?? silentLogger;
   const { path: folder } = await createTempDir();
+  await claimFolder(folder);
   const networkName = folder.slice('/tmp/'.length);
   const socketPath = `${folder}/c.sock`;
   const containerd = await startManagedContainerd({

@@ -1,0 +1,43 @@
+/** Cleans up after test runs that were killed before they could do it themselves. */
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parsePidFile, readProcess } from '#agent/runtime/managed/process.ts';
+import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+
+const OWNER_FILE = 'owner.pid';
+
+/** Notes that this process looks after the containerd in the folder. */
+export async function claimFolder(folder: string): Promise<void> {
+  await writeFile(join(folder, OWNER_FILE), `${process.pid}\n`);
+}
+
+/** Removes the containerds of `/tmp/na-…` whose owner has ended; returns their folders. */
+export async function removeAbandonedContainerds(): Promise<readonly string[]> {
+  const names = (await readdir('/tmp')).filter((name) => name.startsWith('na-'));
+  const abandoned: string[] = [];
+  for (const name of names) {
+    const folder = join('/tmp', name);
+    const owner = parsePidFile(await readOwner(folder));
+    if (owner === undefined || (await readProcess(owner))?.program.startsWith('node') === true) continue;
+    await removeManagedContainerd({
+      rootDir: `${folder}/root`,
+      stateDir: `${folder}/state`,
+      socketPath: `${folder}/c.sock`,
+      networkName: name,
+      log: silentLogger,
+    });
+    await rm(folder, { recursive: true, force: true });
+    abandoned.push(folder);
+  }
+  return abandoned;
+}
+
+async function readOwner(folder: string): Promise<string> {
+  try {
+    return await readFile(join(folder, OWNER_FILE), 'utf8');
+  } catch {
+    // Not one of ours.
+    return '';
+  }
+}
