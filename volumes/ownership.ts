@@ -1,7 +1,8 @@
 /** Group ownership of a volume for `fsGroup`: the group owns and may use everything, new files inherit it.
  *  Never follows a link and never enters another mount; runs on the thread pool. */
 import { constants, type Stats } from 'node:fs';
-import { chmod, lchown, lstat, opendir } from 'node:fs/promises';
+import { chmod, lchown, lstat } from 'node:fs/promises';
+import { entryBatches, settleAll } from './entries.ts';
 import { at, type Held, heldPath, holdDir, holdPath, holdSubdir, statHeld } from './held-dir.ts';
 import { errorCode } from './setup-error.ts';
 import type { PathBytes, Syscalls } from './syscalls.ts';
@@ -15,7 +16,6 @@ export interface OwnershipRequest {
 
 const SETGID = 0o2000;
 const KEEP_OWNER = -1;
-const BATCH = 32;
 
 /** The permissions that `mode` gets for the group; a directory also passes its group on. Pure. */
 export function groupMode(mode: number, isDirectory: boolean, readOnly: boolean): number {
@@ -69,21 +69,13 @@ async function changeContents(
   pending: Buffer[],
 ): Promise<void> {
   await using dir = prefix === undefined ? await holdSelf(root) : await holdSubdir(syscalls, root, prefix);
-  let batch: Promise<void>[] = [];
-  for await (const entry of await opendir(heldPath(dir), { encoding: 'latin1', bufferSize: BATCH })) {
-    // Latin-1 keeps every byte of a name that is no UTF-8.
-    const name = Buffer.from(entry.name, 'latin1');
-    if (entry.isDirectory()) {
+  for await (const batch of entryBatches(dir)) {
+    const others = batch.filter(({ isDirectory }) => !isDirectory);
+    await settleAll(others.map(({ name }) => unlessGone(changeEntry(dir, name, request))));
+    for (const { name } of batch.filter(({ isDirectory }) => isDirectory)) {
       pending.push(prefix === undefined ? name : Buffer.concat([prefix, Buffer.from('/'), name]));
-    } else {
-      batch.push(unlessGone(changeEntry(dir, name, request)));
-    }
-    if (batch.length >= BATCH) {
-      await Promise.all(batch);
-      batch = [];
     }
   }
-  await Promise.all(batch);
   // Last, so that a directory is only right when all in it is.
   if (prefix !== undefined) await changeDirectory(dir, request);
 }

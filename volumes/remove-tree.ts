@@ -1,7 +1,8 @@
 /** Removes a directory tree that a container may have filled with anything: never follows a link, never enters
  *  a mount, holds a bounded number of descriptors however deep the tree is, and never blocks the event loop. */
-import { opendir, rename, rmdir, unlink } from 'node:fs/promises';
-import { at, type Held, heldPath, holdSubdir } from './held-dir.ts';
+import { rename, rmdir, unlink } from 'node:fs/promises';
+import { entryBatches, settleAll } from './entries.ts';
+import { at, type Held, holdSubdir } from './held-dir.ts';
 import { errorCode, unlessCode } from './setup-error.ts';
 import type { PathBytes, Syscalls } from './syscalls.ts';
 
@@ -9,7 +10,6 @@ import type { PathBytes, Syscalls } from './syscalls.ts';
 const DEEPEST_HELD = 24;
 /** Enough for the deepest tree that a file system can hold; a container that keeps adding is not chased for ever. */
 const MOST_PASSES = 100_000;
-const BATCH = 32;
 
 interface Removal {
   readonly syscalls: Syscalls;
@@ -41,23 +41,13 @@ async function removeEntry(run: Removal, dir: Held, name: Buffer, depth: number)
 }
 
 async function removeContents(run: Removal, dir: Held, depth: number): Promise<void> {
-  let batch: Promise<void>[] = [];
-  const directories: Buffer[] = [];
-  for await (const entry of await opendir(heldPath(dir), { encoding: 'latin1', bufferSize: BATCH })) {
-    // Latin-1 keeps every byte of a name that is no UTF-8.
-    const name = Buffer.from(entry.name, 'latin1');
-    if (entry.isDirectory()) directories.push(name);
-    else batch.push(removeEntry(run, dir, name, depth));
-    if (batch.length >= BATCH) {
-      await Promise.all(batch);
-      batch = [];
-    }
-    // A directory is removed between two reads of a batch, so that their names don't pile up.
-    const next = directories.length >= BATCH ? directories.splice(0) : [];
-    for (const directory of next) await removeDirectory(run, dir, directory, depth);
+  for await (const batch of entryBatches(dir)) {
+    const others = batch.filter(({ isDirectory }) => !isDirectory);
+    await settleAll(others.map(({ name }) => removeEntry(run, dir, name, depth)));
+    // One after the other: side by side, each level would multiply the descriptors held.
+    for (const { name } of batch.filter(({ isDirectory }) => isDirectory))
+      await removeDirectory(run, dir, name, depth);
   }
-  await Promise.all(batch);
-  for (const directory of directories) await removeDirectory(run, dir, directory, depth);
 }
 
 /** Removes `name` in the held directory `parent`, whatever it is; done when it doesn't exist.

@@ -108,7 +108,8 @@ function explain(thrown: unknown, subPath: string): unknown {
 
 async function isSame(target: string, source: Held): Promise<boolean> {
   try {
-    const [found, wanted] = await Promise.all([stat(target), statHeld(source)]);
+    const found = await stat(target);
+    const wanted = await statHeld(source);
     return found.dev === wanted.dev && found.ino === wanted.ino;
   } catch (thrown) {
     if (errorCode(thrown) === 'ENOENT') return false;

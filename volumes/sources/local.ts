@@ -20,7 +20,8 @@ async function holdLocal(path: string): Promise<Held> {
 
 async function bindOnce(request: SourceRequest, source: Held, dir: string): Promise<void> {
   await mkdir(dir, { recursive: true, mode: 0o750 });
-  const [wanted, found] = await Promise.all([statHeld(source), stat(dir)]);
+  const wanted = await statHeld(source);
+  const found = await stat(dir);
   if (wanted.dev === found.dev && wanted.ino === found.ino) return;
   await request.services.mounter.bind(source, dir);
 }
