@@ -1,0 +1,66 @@
+/** The command lines of `nodeagent install` and `nodeagent uninstall`. */
+import { resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import type { Logger } from '#api/kit/logger.ts';
+import { type InstallDeps, install, uninstall } from './install.ts';
+import { systemctl } from './systemctl.ts';
+
+export const INSTALL_HELP = `nodeagent install [options]     puts nodeagent under systemd and starts it
+  --root=DIR                         put the files below DIR and start nothing
+  --container-runtime-endpoint=unix:///…
+                                     use this runtime; otherwise a private containerd is run
+  --no-start                         install without starting
+
+nodeagent uninstall [options]   ends agent and pods, removes what install put
+  --root=DIR                         remove it from below DIR
+  --purge                            also remove configuration, manifests, images and data
+`;
+
+export interface InstallIo {
+  readonly log: Logger;
+  readonly say: (text: string) => void;
+}
+
+const COMMON_OPTIONS = {
+  help: { type: 'boolean', short: 'h' },
+  root: { type: 'string', default: '/' },
+} as const;
+
+/** Runs one of the two with the arguments after its name.
+ *  @throws TypeError for an unknown option, and what the command throws */
+export async function runInstallCommand(
+  command: 'install' | 'uninstall',
+  argv: readonly string[],
+  io: InstallIo,
+): Promise<void> {
+  const deps: InstallDeps = { systemctl, ...io };
+  await (command === 'install' ? runInstall(deps, [...argv]) : runUninstall(deps, [...argv]));
+}
+
+async function runInstall(deps: InstallDeps, args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    allowNegative: true,
+    options: {
+      ...COMMON_OPTIONS,
+      'container-runtime-endpoint': { type: 'string' },
+      start: { type: 'boolean', default: true },
+    },
+  });
+  if (values.help === true) return deps.say(INSTALL_HELP);
+  await install(deps, {
+    repository: resolve(import.meta.dirname, '..'),
+    root: resolve(values.root),
+    endpoint: values['container-runtime-endpoint'],
+    start: values.start,
+  });
+}
+
+async function runUninstall(deps: InstallDeps, args: string[]): Promise<void> {
+  const { values } = parseArgs({
+    args,
+    options: { ...COMMON_OPTIONS, purge: { type: 'boolean', default: false } },
+  });
+  if (values.help === true) return deps.say(INSTALL_HELP);
+  await uninstall(deps, { root: resolve(values.root), purge: values.purge });
+}

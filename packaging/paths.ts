@@ -1,0 +1,44 @@
+/** Where an installed nodeagent has its files. The units in systemd/ name the same places. */
+import { join } from 'node:path';
+
+/** Absolute paths, below `root` when the installation is staged elsewhere. */
+export interface InstallPaths {
+  /** The program: Node, sources, packages. */
+  readonly program: string;
+  readonly command: string;
+  readonly units: string;
+  readonly configDir: string;
+  readonly config: string;
+  readonly manifests: string;
+  readonly defaults: string;
+  /** Folders that the agent and its containerd fill while they run. */
+  readonly data: readonly string[];
+  readonly wanted: string;
+}
+
+/** Folders and socket of the containerd that nodeagent-containerd.service runs. */
+export const INSTALLED_CONTAINERD = {
+  rootDir: '/var/lib/nodeagent-containerd',
+  stateDir: '/run/nodeagent-containerd',
+  socketPath: '/run/nodeagent-containerd/containerd.sock',
+  networkName: 'nodeagent',
+} as const;
+
+export const AGENT_UNIT = 'nodeagent.service';
+export const CONTAINERD_UNIT = 'nodeagent-containerd.service';
+export const PODS_UNIT = 'nodeagent-pods.service';
+
+export function installPaths(root = '/'): InstallPaths {
+  const at = (path: string): string => join(root, path);
+  return {
+    program: at('/usr/local/lib/nodeagent'),
+    command: at('/usr/local/bin/nodeagent'),
+    units: at('/usr/local/lib/systemd/system'),
+    configDir: at('/etc/nodeagent'),
+    config: at('/etc/nodeagent/config.yaml'),
+    manifests: at('/etc/nodeagent/manifests'),
+    defaults: at('/etc/default/nodeagent'),
+    data: ['/var/lib/nodeagent', '/var/cache/nodeagent', '/run/nodeagent'].map(at),
+    wanted: at('/etc/systemd/system/multi-user.target.wants'),
+  };
+}
