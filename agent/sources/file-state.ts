@@ -17,8 +17,7 @@ export interface FileTimes {
 export type FileLook =
   /** Not read, because nothing about the file changed since the last look. */
   | { readonly kind: 'same' }
-  /** `moved`: the file itself is still there under another name, so it won't come back. */
-  | { readonly kind: 'missing'; readonly moved: boolean }
+  | { readonly kind: 'missing' }
   /** `ageMs`: time since the last write to the file, by its own timestamp. */
   | { readonly kind: 'read'; readonly set: ManifestSet; readonly ageMs: number };
 
@@ -51,7 +50,7 @@ export function decideFile(
 ): FileState | undefined {
   switch (look.kind) {
     case 'missing': {
-      if (previous === undefined || look.moved) return undefined;
+      if (previous === undefined) return undefined;
       const goneAtMs = previous.goneAtMs ?? nowMs + times.goneMs;
       return nowMs >= goneAtMs ? undefined : { shown: previous.shown, goneAtMs };
     }

@@ -20,8 +20,9 @@ export interface FileTableOptions extends FileTimes {
 
 export interface FileTable {
   /** Lists the path and looks at every file that is new, changed or missing by its stamp.
+   *  @param forced an event named the path itself: if it is a file, its stamp proves nothing
    *  @throws the file system's error when the path cannot be listed; nothing has changed then */
-  scan(signal: AbortSignal): Promise<void>;
+  scan(forced: boolean, signal: AbortSignal): Promise<void>;
   /** Looks at these files, whatever their stamps say. */
   look(paths: Iterable<string>, signal: AbortSignal): Promise<void>;
   /** What the files give, in order of their names. */
@@ -56,12 +57,10 @@ async function listPaths(path: string): Promise<readonly string[]> {
 function nextEntry(
   previous: Entry | undefined,
   sighting: Exclude<Sighting, { kind: 'wait' | 'ignored' }>,
-  moved: boolean,
   nowMs: number,
   times: FileTimes,
 ): Entry | undefined {
-  const look = sighting.kind === 'missing' ? { kind: sighting.kind, moved } : sighting;
-  const state = decideFile(previous?.state, look, nowMs, times);
+  const state = decideFile(previous?.state, sighting, nowMs, times);
   if (state === undefined) return undefined;
   const { stamp, content } = previous ?? { stamp: undefined, content: undefined };
   switch (sighting.kind) {
@@ -89,43 +88,46 @@ export function createFileTable(deps: FileLookDeps, options: FileTableOptions): 
     return await limiter.run(() => lookAtFile(deps, options, { path, memory, forced }, signal), signal);
   }
 
-  function settle(path: string, sighting: Sighting, present: ReadonlySet<string>): void {
+  function settle(path: string, sighting: Sighting): void {
     waiting.delete(path);
     if (sighting.kind === 'wait') {
       waiting.set(path, sighting.untilMs);
       return;
     }
-    const previous = entries.get(path);
-    const moved = previous?.stamp !== undefined && present.has(previous.stamp.inode);
     const entry =
       sighting.kind === 'ignored'
         ? undefined
-        : nextEntry(previous, sighting, moved, deps.clock.monotonic(), options);
+        : nextEntry(entries.get(path), sighting, deps.clock.monotonic(), options);
     if (entry === undefined) entries.delete(path);
     else entries.set(path, entry);
+  }
+
+  /** A missing file that is there under another name won't come back, so it need not be waited for. */
+  function dropRenamed(): void {
+    const present = new Set<string | undefined>();
+    const missing: [path: string, inode: string | undefined][] = [];
+    for (const [path, { state, stamp }] of entries) {
+      if (state.goneAtMs === undefined) present.add(stamp?.inode);
+      else missing.push([path, stamp?.inode]);
+    }
+    for (const [path, inode] of missing) {
+      if (inode !== undefined && present.has(inode)) entries.delete(path);
+    }
   }
 
   async function pass(paths: Iterable<string>, forced: boolean, signal: AbortSignal): Promise<void> {
     const sightings = await Promise.all(
       [...new Set(paths)].map(async (path) => [path, await sight(path, forced, signal)] as const),
     );
-    const missing = sightings.filter(([, sighting]) => sighting.kind === 'missing');
-    for (const [path, sighting] of sightings) {
-      if (sighting.kind !== 'missing') settle(path, sighting, new Set());
-    }
-    const gone = new Set(missing.map(([path]) => path));
-    const present = new Set(
-      [...entries].flatMap(([path, { stamp }]) =>
-        gone.has(path) || stamp === undefined ? [] : [stamp.inode],
-      ),
-    );
-    for (const [path, sighting] of missing) settle(path, sighting, present);
+    for (const [path, sighting] of sightings) settle(path, sighting);
+    dropRenamed();
   }
 
   return {
-    async scan(signal) {
+    async scan(forced, signal) {
       const listed = await listPaths(options.path);
-      await pass([...listed, ...entries.keys()], false, signal);
+      const single = listed.length === 1 && listed[0] === options.path;
+      await pass([...listed, ...entries.keys()], forced && single, signal);
     },
     look: (paths, signal) => pass(paths, true, signal),
     sets: () => [...entries].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, entry]) => entry.state.shown),

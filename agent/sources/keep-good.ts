@@ -1,9 +1,19 @@
-/** What stays of a place's last good content when its new content is faulty. Pure. */
+/** Manifest sets: joined, compared, and what stays of a place's last good content when its new content is
+ *  faulty. Pure. */
 import type { FieldError, FieldErrorKind } from '#api/meta/field-error.ts';
 import { formatIdentity, objectIdentity, podIdentity } from './merge.ts';
 import type { ManifestPlace, ManifestSet, RejectedManifest } from './types.ts';
 
 export const EMPTY_SET: ManifestSet = { pods: [], objects: [], rejected: [] };
+
+/** All of them as one, in their order. */
+export function joinSets(sets: readonly ManifestSet[]): ManifestSet {
+  return {
+    pods: sets.flatMap((set) => set.pods),
+    objects: sets.flatMap((set) => set.objects),
+    rejected: sets.flatMap((set) => set.rejected),
+  };
+}
 
 /** A place that could not be read at all, as a set with one rejected manifest and nothing else. */
 export function rejectedPlace(

@@ -5,7 +5,6 @@
  *  manifest with a fixed uid still replaces its pod. See docs/decisions on static identity. */
 import type { FieldError } from '#api/meta/field-error.ts';
 import type { Pod, Toleration } from '#api/schema/gen/core-v1.ts';
-import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { canonicalJson, contentHash } from './content-hash.ts';
 import type { ManifestOrigin, SourceName } from './types.ts';
@@ -32,6 +31,8 @@ export interface IdentityContext {
   readonly origin: ManifestOrigin;
   /** When this content was seen first, in ms since the epoch. */
   readonly seenMs: number;
+  /** As `podContentHash` gave it. */
+  readonly hash: string;
 }
 
 /** The name that a pod from `source` runs under. Pods applied by hand keep the name they were given, so that
@@ -40,32 +41,41 @@ export function staticPodName(name: string, source: SourceName, nodeName: string
   return source === 'socket' || source === 'api' ? name : `${name}-${nodeName.toLowerCase()}`;
 }
 
-function manifestAnnotations(
-  metadata: ObjectMeta,
-  words: Vocabulary,
-): Readonly<Record<string, string>> | undefined {
-  const own = new Set([words.configSource, words.configHash, words.configSeen, words.configMirror]);
-  const kept = Object.entries(metadata.annotations ?? {}).filter(([key]) => !own.has(key));
-  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+function ownAnnotations(words: Vocabulary): ReadonlySet<string> {
+  return new Set([words.configSource, words.configHash, words.configSeen, words.configMirror]);
+}
+
+/** The annotations without those that only the agent may set. */
+function manifestAnnotations(annotations: object | undefined, words: Vocabulary): Record<string, unknown> {
+  const own = ownAnnotations(words);
+  return Object.fromEntries(Object.entries(annotations ?? {}).filter(([key]) => !own.has(key)));
+}
+
+function memberObject(value: unknown, key: string): object {
+  const member: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined;
+  return typeof member === 'object' && member !== null ? member : {};
 }
 
 /** Digest of what the manifest asks for and where it lies. Status, bookkeeping of an API server and our own
  *  annotations do not count; nor do defaults, so a newer agent with other defaults keeps running pods.
- *  @param pod as decoded, before defaults */
-export function podContentHash(pod: Pod, context: Omit<IdentityContext, 'seenMs'>): string {
+ *  @param manifest the pod as it was written, before decoding */
+export function podContentHash(manifest: unknown, context: Omit<IdentityContext, 'seenMs' | 'hash'>): string {
   const { nodeName, vocabulary, origin } = context;
-  const metadata = pod.metadata ?? {};
+  const metadata = new Map<string, unknown>(Object.entries(memberObject(manifest, 'metadata')));
+  const annotations = memberObject(memberObject(manifest, 'metadata'), 'annotations');
+  const namespace = metadata.get('namespace');
   const content = {
     metadata: {
-      name: metadata.name,
-      namespace: metadata.namespace ?? DEFAULT_NAMESPACE,
-      uid: metadata.uid,
-      labels: metadata.labels,
-      annotations: manifestAnnotations(metadata, vocabulary),
-      ownerReferences: metadata.ownerReferences,
-      finalizers: metadata.finalizers,
+      name: metadata.get('name'),
+      namespace:
+        namespace === undefined || namespace === '' || namespace === null ? DEFAULT_NAMESPACE : namespace,
+      uid: metadata.get('uid'),
+      labels: metadata.get('labels'),
+      annotations: manifestAnnotations(annotations, vocabulary),
+      ownerReferences: metadata.get('ownerReferences'),
+      finalizers: metadata.get('finalizers'),
     },
-    spec: pod.spec,
+    spec: memberObject(manifest, 'spec'),
   };
   return contentHash(canonicalJson(content), `host:${nodeName}`, `${origin.source}:${origin.location}`);
 }
@@ -80,22 +90,22 @@ function withToleration(tolerations: readonly Toleration[] | undefined): readonl
   return [...others, TOLERATES_EVERY_EVICTION];
 }
 
-/** Gives the pod its static identity.
- *  @param pod as decoded, before defaults, so that the uid depends on the manifest alone */
+/** Gives the pod its static identity. The uid is the manifest's own or, without one, the content's digest. */
 export function withStaticIdentity(pod: Pod, context: IdentityContext): Pod {
-  const { nodeName, vocabulary, origin, seenMs } = context;
-  const { selfLink: _selfLink, deletionTimestamp: _deleted, ...metadata } = pod.metadata ?? {};
-  const { status: _status, ...rest } = pod;
-  const hash = podContentHash(pod, context);
+  const { nodeName, vocabulary, origin, seenMs, hash } = context;
+  const { selfLink: _selfLink, deletionTimestamp: _deletedAt, ...metadata } = pod.metadata ?? {};
+  const own = ownAnnotations(vocabulary);
+  const annotations = Object.entries(metadata.annotations ?? {}).filter(([key]) => !own.has(key));
+  const { name = '', namespace = '', uid = '' } = metadata;
   return {
-    ...rest,
+    ...pod,
     metadata: {
       ...metadata,
-      ...(metadata.name === undefined ? {} : { name: staticPodName(metadata.name, origin.source, nodeName) }),
-      namespace: metadata.namespace ?? DEFAULT_NAMESPACE,
-      uid: metadata.uid ?? hash,
+      ...(name === '' ? {} : { name: staticPodName(name, origin.source, nodeName) }),
+      namespace: namespace === '' ? DEFAULT_NAMESPACE : namespace,
+      uid: uid === '' ? hash : uid,
       annotations: {
-        ...manifestAnnotations(metadata, vocabulary),
+        ...Object.fromEntries(annotations),
         [vocabulary.configSource]: SOURCE_WORDS[origin.source],
         [vocabulary.configHash]: hash,
         [vocabulary.configSeen]: new Date(seenMs).toISOString(),
@@ -110,8 +120,8 @@ export function withStaticIdentity(pod: Pod, context: IdentityContext): Pod {
 
 /** What a manifest may not say about its own identity. */
 export function validateStaticIdentity(pod: Pod): readonly FieldError[] {
-  const uid = pod.metadata?.uid;
-  if (uid === undefined || SAFE_UID.test(uid)) return [];
+  const { uid = '' } = pod.metadata ?? {};
+  if (uid === '' || SAFE_UID.test(uid)) return [];
   return [
     {
       kind: 'FieldValueInvalid',

@@ -1,0 +1,67 @@
+/** Keeps a watch on what lies at a path, whatever takes its place. */
+import { realpath, stat } from 'node:fs/promises';
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { PathChange, PathWatch, WatchPath } from './file-watch.ts';
+
+/** What lies at the path: changes when another directory takes its place. */
+async function identifyPath(path: string): Promise<{ identity: string; real: string | undefined }> {
+  try {
+    const real = await realpath(path);
+    const { dev, ino } = await stat(real, { bigint: true });
+    return { identity: `${real} ${dev}:${ino}`, real };
+  } catch (thrown) {
+    const error = asError(thrown);
+    if ('code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')) {
+      return { identity: 'missing', real: undefined };
+    }
+    throw error;
+  }
+}
+
+export interface Watching {
+  /** Watches what lies at the path now, if that is something else than before. */
+  follow(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export function createWatching(deps: {
+  readonly log: Logger;
+  readonly path: string;
+  readonly watchPath: WatchPath;
+  readonly onChange: (change: PathChange) => void;
+}): Watching {
+  const { log, path, onChange } = deps;
+  let current: { readonly identity: string; readonly watch: PathWatch } | undefined;
+  let warned = false;
+
+  function onError(error: Error): void {
+    if (!warned) log.warn({ err: error, path }, 'Manifest watch failed, relying on the recheck');
+    warned = true;
+  }
+
+  async function close(): Promise<void> {
+    const watch = current?.watch;
+    current = undefined;
+    await watch?.close();
+  }
+
+  return {
+    close,
+    async follow() {
+      // Each new watch is followed by another look at what it should watch.
+      for (let round = 0; round < 3; round += 1) {
+        const { identity, real } = await identifyPath(path);
+        if (current?.identity === identity) return;
+        await close();
+        if (identity === 'missing') log.warn({ path }, 'Manifest path does not exist');
+        try {
+          current = { identity, watch: await deps.watchPath({ path, real }, { onChange, onError }) };
+        } catch (thrown) {
+          onError(asError(thrown));
+          return;
+        }
+      }
+    },
+  };
+}
