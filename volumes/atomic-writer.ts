@@ -6,7 +6,7 @@ import { randomInt } from 'node:crypto';
 import { constants, type Dirent } from 'node:fs';
 import { chmod, chown, mkdir, open, readdir, readlink, rename, symlink } from 'node:fs/promises';
 import type { Clock } from '#api/kit/clock.ts';
-import { at, type Held, heldPath, holdDir, listHeld, statHeld } from './held-dir.ts';
+import { at, type Held, heldPath, holdDir, holdPath, listHeld, statHeld } from './held-dir.ts';
 import { CREATE_NEW, groupMode } from './ownership.ts';
 import { checkPayload, type Payload, type PayloadFile } from './payload.ts';
 import { removeTree } from './remove-tree.ts';
@@ -88,12 +88,12 @@ async function sameFile(
   file: PayloadFile,
   gid: number | undefined,
 ): Promise<boolean> {
-  // A pipe in the place of a file must not hold the writer up.
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  await using handle = await open(at(dir, name), flags);
-  const stats = await handle.stat();
+  // Only a plain file is opened for reading: a planted pipe would block, and a device might do anything.
+  await using held = await holdPath(at(dir, name));
+  const stats = await statHeld(held);
   if (!stats.isFile() || stats.size !== file.data.length) return false;
   if ((stats.mode & 0o7777) !== fileMode(file, gid) || stats.gid !== (gid ?? stats.gid)) return false;
+  await using handle = await open(heldPath(held), constants.O_RDONLY);
   return file.data.equals(await handle.readFile());
 }
 

@@ -25,7 +25,7 @@ export function podDir(rootDir: string, podUID: string): string {
 
 export interface VolumePlace {
   readonly podUID: string;
-  /** Domain and name of the source, as in `plat.io~empty-dir`. */
+  /** Domain and name of the source, as in `<domain>~empty-dir`. */
   readonly source: string;
   readonly volumeName: string;
 }

@@ -4,10 +4,14 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Volume } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createVolumeManager } from './manager.ts';
+import { createMounter } from './mounter.ts';
+import { MS_BIND } from './syscalls.ts';
 import { createTestHost, testPod } from './test-host.ts';
 import type { MountedVolume, VolumeManager } from './types.ts';
 
+const DOMAIN = VOCABULARIES.plat.domain;
 const TMPFS_MAGIC = 0x0102_1994;
 const never = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -27,7 +31,7 @@ describe('emptyDir', () => {
     const mounted = await mountOne(createVolumeManager(t.host), { name: 'v', emptyDir: {} });
     expect(mounted).toEqual({
       name: 'v',
-      hostPath: `${t.rootDir}/pods/uid-1/volumes/plat.io~empty-dir/v`,
+      hostPath: `${t.rootDir}/pods/uid-1/volumes/${DOMAIN}~empty-dir/v`,
       readOnly: false,
       seLinuxRelabel: true,
     });
@@ -95,8 +99,11 @@ describe('emptyDir', () => {
         },
       ],
     };
-    await mountOne(createVolumeManager(t.host), { name: 'v', emptyDir: { medium: 'HugePages' } }, spec);
-    const [mount] = await t.mounts();
+    const volume = { name: 'v', emptyDir: { medium: 'HugePages' } };
+    await mountOne(createVolumeManager(t.host), volume, spec);
+    await mountOne(createVolumeManager(t.host), volume, spec);
+    const [mount, ...others] = await t.mounts();
+    expect(others).toEqual([]);
     expect(mount?.fsType).toBe('hugetlbfs');
     expect(mount?.superOptions).toContain('pagesize=2M');
   });
@@ -259,7 +266,7 @@ describe('mountPod', () => {
       'volume "down": downwardAPI file "ip": fieldPath "status.podIP" is not supported in volumes',
       'volume "esc": path "../../a" starts with ".."',
     ]);
-    expect(existsSync(`${t.rootDir}/pods/uid-1/volumes/plat.io~empty-dir/good`)).toBe(true);
+    expect(existsSync(`${t.rootDir}/pods/uid-1/volumes/${DOMAIN}~empty-dir/good`)).toBe(true);
     expect(existsSync(`${t.rootDir}/pods/a`)).toBe(false);
   });
 
@@ -394,7 +401,7 @@ describe('persistentVolumeClaim', () => {
     const spec = { securityContext: { fsGroup: 4321 } };
     const manager = createVolumeManager(t.host);
     const local = await mountOne(manager, claim('l'), spec);
-    expect(local.hostPath).toContain('/pods/uid-1/volumes/plat.io~local-volume/v');
+    expect(local.hostPath).toContain(`/pods/uid-1/volumes/${DOMAIN}~local-volume/v`);
     expect(readFileSync(join(local.hostPath, 'sub/f'), 'utf8')).toBe('x');
     const stats = statSync(join(data, 'sub/f'));
     expect([stats.gid, stats.mode & 0o7777, modeOf(join(data, 'sub'))]).toEqual([4321, 0o660, 0o2775]);
@@ -502,12 +509,12 @@ describe('unmountPod', () => {
     const { hostPath } = await mountOne(manager, { name: 'v', emptyDir: {} });
     const inner = join(hostPath, 'with space');
     await mkdir(inner);
-    const { syscalls } = (await import('./mounter.ts')).createMounter();
+    const { syscalls } = createMounter();
     const outside = join(t.base, 'outside');
     await mkdir(outside);
     await writeFile(join(outside, 'f'), 'x');
     await syscalls.mount({ source: 'tmpfs', target: inner, fsType: 'tmpfs', flags: 0 });
-    await syscalls.mount({ source: outside, target: inner, flags: 4096 });
+    await syscalls.mount({ source: outside, target: inner, flags: MS_BIND });
     expect(readdirSync(inner)).toEqual(['f']);
     await manager.unmountPod('uid-1');
     expect(await t.mounts()).toHaveLength(0);

@@ -117,12 +117,16 @@ export function createVolumeManager(host: VolumeHost, mounter: Mounter = createM
     },
 
     async unmountPod(podUID) {
-      const dir = podDir(rootDir, podUID);
-      await tasks.settle(podUID);
-      await tasks.run(podUID, 'teardown', async () => {
-        actual.delete(podUID);
-        await tearDownPod(mounter, dir);
-      });
+      try {
+        const dir = podDir(rootDir, podUID);
+        await tasks.settle(podUID);
+        await tasks.run(podUID, 'teardown', async () => {
+          actual.delete(podUID);
+          await tearDownPod(mounter, dir);
+        });
+      } catch (thrown) {
+        throw tearDownError(podUID, thrown);
+      }
     },
 
     ...createSubPathPart(rootDir, mounter, tasks),
@@ -137,6 +141,15 @@ export function createVolumeManager(host: VolumeHost, mounter: Mounter = createM
       }
     },
   };
+}
+
+function tearDownError(podUID: string, thrown: unknown): VolumeError {
+  const cause = asError(thrown);
+  return new VolumeError(`volumes of pod ${podUID} could not be taken down: ${cause.message}`, {
+    reason: 'FailedUnMount',
+    volumes: [],
+    cause,
+  });
 }
 
 function mountedOf(ready: ReadonlyMap<string, ActualVolume>, name: string): MountedVolume {
@@ -175,11 +188,15 @@ function createSubPathPart(
     },
 
     async cleanSubPaths(podUID, containerName) {
-      const dir = subPathsDir(rootDir, podUID);
-      checkName('container name', containerName);
-      await tasks.run(podUID, `subpaths/${containerName}`, () =>
-        tearDownSubPaths(mounter, dir, containerName),
-      );
+      try {
+        const dir = subPathsDir(rootDir, podUID);
+        checkName('container name', containerName);
+        await tasks.run(podUID, `subpaths/${containerName}`, () =>
+          tearDownSubPaths(mounter, dir, containerName),
+        );
+      } catch (thrown) {
+        throw tearDownError(podUID, thrown);
+      }
     },
   };
 }

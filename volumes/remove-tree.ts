@@ -1,5 +1,6 @@
 /** Removes a directory tree that a container may have filled with anything: never follows a link, never enters
  *  a mount, holds a bounded number of descriptors however deep the tree is, and never blocks the event loop. */
+import { randomUUID } from 'node:crypto';
 import { rename, rmdir, unlink } from 'node:fs/promises';
 import { entryBatches, settleAll } from './entries.ts';
 import { at, type Held, holdSubdir } from './held-dir.ts';
@@ -14,13 +15,11 @@ const MOST_PASSES = 100_000;
 interface Removal {
   readonly syscalls: Syscalls;
   readonly top: Held;
-  moved: number;
 }
 
 async function removeDirectory(run: Removal, dir: Held, name: PathBytes, depth: number): Promise<void> {
   if (depth >= DEEPEST_HELD) {
-    run.moved += 1;
-    await rename(at(dir, name), at(run.top, `..moved-${process.pid}-${run.moved}-${Date.now()}`));
+    await rename(at(dir, name), at(run.top, `..moved-${randomUUID()}`));
     return;
   }
   await using child = await holdSubdir(run.syscalls, dir, name);
@@ -63,7 +62,7 @@ export async function removeTree(syscalls: Syscalls, parent: Held, name: PathByt
     throw thrown;
   }
   await using held = top;
-  const run: Removal = { syscalls, top: held, moved: 0 };
+  const run: Removal = { syscalls, top: held };
   for (let pass = 1; pass < MOST_PASSES; pass += 1) {
     await removeContents(run, held, 0);
     if (await unlessCode(['ENOTEMPTY'], () => rmdir(at(parent, name)))) return;

@@ -5,6 +5,8 @@ import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
 import { createVolumeManager } from './manager.ts';
+import { createMounter } from './mounter.ts';
+import { MS_SHARED } from './syscalls.ts';
 import { createTestHost, type TestHost, testPod } from './test-host.ts';
 import type { MountedVolume, VolumeManager } from './types.ts';
 
@@ -149,8 +151,6 @@ describe('prepareSubPath', () => {
     const { t, manager, volume, bind } = scene;
     const shared = join(t.base, 'shared');
     await mkdir(shared);
-    const { createMounter } = await import('./mounter.ts');
-    const { MS_SHARED } = await import('./syscalls.ts');
     const { syscalls } = createMounter();
     await syscalls.mount({ source: 'tmpfs', target: shared, fsType: 'tmpfs', flags: 0 });
     await syscalls.mount({ source: 'none', target: shared, flags: MS_SHARED });

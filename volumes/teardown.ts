@@ -8,8 +8,11 @@ import { SUB_PATHS, VOLUMES } from './layout.ts';
 import type { Mounter } from './mounter.ts';
 import { type MountInfo, mountsBeneath } from './mountinfo.ts';
 import { removeTree } from './remove-tree.ts';
-import { errorCode, unlessCode } from './setup-error.ts';
+import { errorCode, unlessCode, VolumeSetupError } from './setup-error.ts';
 import { O_PATH, RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS } from './syscalls.ts';
+
+/** Each round uncovers what was hidden by the last; more depth than this is somebody mounting against us. */
+const MOST_ROUNDS = 100;
 
 async function holdMount(mounter: Mounter, base: Held, dir: string, mount: MountInfo): Promise<Held> {
   if (mount.mountPoint === dir) return holdPath(dir);
@@ -38,15 +41,16 @@ async function detachEach(mounter: Mounter, dir: string, mounts: readonly MountI
 }
 
 /** Detaches every mount at `dir` or beneath it; nothing happens when `dir` doesn't exist.
- *  @throws AggregateError when a mount stays */
+ *  @throws AggregateError or VolumeSetupError when a mount stays */
 export async function detachBeneath(mounter: Mounter, dir: string): Promise<void> {
   const path = await realpathOf(dir);
   if (path === undefined) return;
-  for (;;) {
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const mounts = mountsBeneath(await mounter.list(), path);
     if (mounts.length === 0) return;
     await detachEach(mounter, path, mounts);
   }
+  throw new VolumeSetupError(`something keeps mounting beneath ${dir}`);
 }
 
 async function realpathOf(dir: string): Promise<string | undefined> {

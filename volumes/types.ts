@@ -41,15 +41,17 @@ export interface VolumeManager {
   /** Makes every volume that the pod's containers use ready. Safe to repeat; one operation a volume at a time.
    *  @throws VolumeError naming every volume that is not ready. */
   mountPod(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, MountedVolume>>;
-  /** Rewrites what changed in the pod's configMap, secret, downwardAPI and projected volumes. */
+  /** Rewrites what changed in the pod's configMap, secret, downwardAPI and projected volumes, as far as
+   *  mountPod made them ready. @throws VolumeError; a volume that failed keeps its files */
   refreshPod(pod: Pod): Promise<void>;
   /** Unmounts and removes everything of the pod's volumes, subPaths included, then the pod's volume folders.
-   *  Works from the disk and the mount table alone. */
+   *  Works from the disk and the mount table alone; what is left after an error is found again by the next call.
+   *  Folders of other owners in the pod's folder stay. @throws VolumeError of reason `FailedUnMount` */
   unmountPod(podUID: string): Promise<void>;
   /** Binds a subPath safely and returns the host path to mount; a racing container cannot make it leave the volume.
    *  Creates missing directories with the volume's mode. @throws VolumeError */
   prepareSubPath(request: SubPathRequest): Promise<string>;
-  /** Undoes prepareSubPath for one container. */
+  /** Undoes prepareSubPath for one container. @throws VolumeError of reason `FailedUnMount` */
   cleanSubPaths(podUID: string, containerName: string): Promise<void>;
   /** UIDs of pods that still have a folder under the root directory. */
   podsOnDisk(): Promise<readonly string[]>;
