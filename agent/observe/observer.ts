@@ -2,7 +2,7 @@
  *  An event is a fact at once; the runtime's own status follows some 50 ms later and adds reason and message. */
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { RuntimeEvent } from '#cri/client/events.ts';
+import type { ContainerRuntimeEvent, RuntimeEvent } from '#cri/client/runtime-event.ts';
 import { type RelistDeps, relist } from './relist.ts';
 import { OOM_KILLED } from './runtime-view.ts';
 
@@ -45,8 +45,10 @@ export function createObserver(deps: ObserverDeps): Observer {
 
   async function follow(signal: AbortSignal): Promise<void> {
     for await (const event of deps.events(signal)) {
-      if (event.kind === 'resync') await relist(deps, signal);
-      else if (event.kind === 'unsupported') hasEvents = false;
+      if (event.kind === 'resync') {
+        hasEvents = true;
+        await relist(deps, signal);
+      } else if (event.kind === 'unsupported') hasEvents = false;
       else apply(deps, event, refreshContainer);
     }
   }
@@ -78,11 +80,9 @@ export function createObserver(deps: ObserverDeps): Observer {
   };
 }
 
-type ContainerEvent = Exclude<RuntimeEvent, { readonly kind: 'resync' | 'unsupported' }>;
-
 function apply(
   { view, clock }: ObserverDeps,
-  event: ContainerEvent,
+  event: ContainerRuntimeEvent,
   refreshContainer: (id: string) => Promise<void>,
 ): void {
   const id = event.containerId;
@@ -110,6 +110,6 @@ function apply(
       // Made by this agent's own actions, which note them with all they know.
       return;
     default:
-      event satisfies never;
+      event.kind satisfies never;
   }
 }

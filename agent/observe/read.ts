@@ -56,7 +56,7 @@ function readSandbox(
   sandbox: PodSandbox | PodSandboxStatus,
   ips: readonly string[],
 ): ObservedSandbox | undefined {
-  const owned = parseSandboxLabels(owner, sandbox.labels, sandbox.annotations);
+  const owned = parseSandboxLabels(owner, sandbox.labels);
   if (owned === undefined) return undefined;
   return {
     id: sandbox.id,

@@ -1,4 +1,5 @@
 /** The status of one container, from its instances and what the worker knows. Pure. */
+import { formatTime } from '#api/meta/time.ts';
 import type { ContainerState, ContainerStateTerminated, ContainerStatus } from '#api/schema/gen/core-v1.ts';
 import type { ObservedContainer } from '../observe/types.ts';
 import type { ContainerSpec, ProbeVerdict, WaitingReason } from './plan.ts';
@@ -69,7 +70,3 @@ function terminated(container: ObservedContainer, runtimeName: string): Containe
     containerID: `${runtimeName}://${container.id}`,
   };
 }
-
-/** RFC 3339 in whole seconds, UTC, as the API writes times. */
-export const formatTime = (atMs: number): string =>
-  `${new Date(Math.max(0, atMs)).toISOString().slice(0, -5)}Z`;

@@ -1,8 +1,9 @@
 /** The pod's status, from what is wanted, seen and remembered. Pure.
  *  Spec: document 3, section 1; phases and conditions as upstream 1.24. */
+import { formatTime } from '#api/meta/time.ts';
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { PodObservation } from '../observe/types.ts';
-import { containerStatus, formatTime } from './container-status.ts';
+import { containerStatus } from './container-status.ts';
 import { appContainers, initContainers, isSidecar, latest } from './containers.ts';
 import type { ContainerSpec, PodProgress, WaitingReason } from './plan.ts';
 

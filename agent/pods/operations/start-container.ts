@@ -12,6 +12,7 @@ import { resolveEnv } from '../../runtime/config/env.ts';
 import { containerHash } from '../../runtime/config/hash.ts';
 import { decideSubPaths, mountsHostsFile } from '../../runtime/config/mounts.ts';
 import { envReferences } from '../../runtime/config/references.ts';
+import type { ImageUser } from '../../runtime/config/security.ts';
 import { podIdentity } from '../identity.ts';
 import type { ContainerSpec } from '../plan.ts';
 import type { OperationDeps } from './deps.ts';
@@ -124,7 +125,7 @@ async function containerConfig(
     kind: containerKind,
     attempt,
     owner: settings.owner,
-    image: { ref: image.imageRef, user: (await deps.images.imageUser(image.imageRef)) ?? {} },
+    image: { ref: image.imageRef, user: await imageUser(deps, image) },
     env,
     volumes,
     subPaths: await prepareSubPaths(deps, pod, spec, { env, volumes }),
@@ -136,6 +137,11 @@ async function containerConfig(
   const result = makeContainerConfig(input);
   if (result.kind === 'error') throw new StartError(result.reason, result.message);
   return result.config;
+}
+
+async function imageUser({ images }: OperationDeps, image: Present): Promise<ImageUser> {
+  const { uid, username } = (await images.imageUser(image.imageRef)) ?? {};
+  return { ...(uid === undefined ? {} : { uid }), ...(username === undefined ? {} : { username }) };
 }
 
 function addresses({ view, settings }: OperationDeps, pod: Pod): readonly string[] {

@@ -1,0 +1,161 @@
+/** A small HTTP server: routes with parameters, JSON answers, streams, errors as Status objects. */
+import { chmod, mkdir, rm } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { dirname } from 'node:path';
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { type Match, matchRoute, type Route } from './routes.ts';
+
+export interface HttpServerDeps {
+  readonly log: Logger;
+  readonly routes: readonly Route[];
+}
+
+/** Where to listen. A unix socket is made for root alone. */
+export type Listen =
+  | { readonly kind: 'unix'; readonly path: string }
+  | { readonly kind: 'tcp'; readonly address: string; readonly port: number };
+
+export interface RunningServer {
+  /** The port in use, for a TCP server that was given port 0. */
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/** Largest request body, in bytes. */
+const LARGEST_BODY = 3 * 1024 * 1024;
+
+export async function serveHttp(deps: HttpServerDeps, listen: Listen): Promise<RunningServer> {
+  const server = createServer((request, response) => void answer(deps, request, response));
+  if (listen.kind === 'unix') {
+    await mkdir(dirname(listen.path), { recursive: true, mode: 0o750 });
+    await rm(listen.path, { force: true });
+  }
+  await listening(server, listen);
+  if (listen.kind === 'unix') await chmod(listen.path, 0o600);
+  const address = server.address();
+  return {
+    port: typeof address === 'object' && address !== null ? address.port : 0,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function listening(server: Server, listen: Listen): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.once('listening', () => {
+      server.off('error', reject);
+      resolve();
+    });
+    // A socket file is made under this mask, so that it is never open to others, not even for a moment.
+    const before = process.umask(0o177);
+    if (listen.kind === 'tcp') server.listen(listen.port, listen.address);
+    else server.listen(listen.path);
+    process.umask(before);
+  });
+}
+
+async function answer(
+  { routes, log }: HttpServerDeps,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  try {
+    const url = new URL(request.url ?? '/', 'http://agent');
+    const match = findMatch(routes, request.method ?? 'GET', url.pathname);
+    await handle(match, url, request, response);
+  } catch (thrown) {
+    const error =
+      thrown instanceof StatusError
+        ? thrown
+        : new StatusError('InternalError', asError(thrown).message, { cause: thrown });
+    if (error.reason === 'InternalError') log.error({ err: thrown, path: request.url }, 'Request failed');
+    if (response.headersSent) response.destroy();
+    else sendJson(response, error.code, error.toStatus());
+  }
+}
+
+function findMatch(routes: readonly Route[], method: string, path: string): Match {
+  const match = matchRoute(routes, method, path);
+  if (match.kind === 'found') return match;
+  if (match.kind === 'wrong-method')
+    throw new StatusError('MethodNotAllowed', `${method} is not allowed on ${path}`);
+  throw new StatusError('NotFound', `there is nothing at ${path}`);
+}
+
+async function handle(
+  match: Match,
+  url: URL,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const gone = new AbortController();
+  response.once('close', () => gone.abort(new Error('client went away')));
+  const result = await match.route.handle({
+    params: match.params,
+    query: url.searchParams,
+    body: () => readBody(request),
+    signal: gone.signal,
+  });
+  switch (result.kind) {
+    case 'json':
+      return sendJson(response, 200, result.value);
+    case 'text':
+      response
+        .writeHead(result.status ?? 200, { 'content-type': 'text/plain; charset=utf-8' })
+        .end(result.text);
+      return;
+    case 'stream':
+      return sendStream(response, result.chunks, result.contentType);
+    default:
+      result satisfies never;
+  }
+}
+
+function sendJson(response: ServerResponse, status: number, value: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(`${JSON.stringify(value)}\n`);
+}
+
+async function sendStream(
+  response: ServerResponse,
+  chunks: AsyncIterable<Uint8Array>,
+  contentType: string,
+): Promise<void> {
+  response.writeHead(200, { 'content-type': contentType });
+  response.flushHeaders();
+  for await (const chunk of chunks) {
+    if (response.destroyed) return;
+    if (!response.write(chunk)) await drained(response);
+  }
+  response.end();
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done);
+      response.off('close', done);
+      resolve();
+    };
+    response.on('drain', done);
+    response.on('close', done);
+  });
+}
+
+async function readBody(request: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = [];
+  let size = 0;
+  for await (const part of request as AsyncIterable<Buffer>) {
+    size += part.length;
+    if (size > LARGEST_BODY) {
+      throw new StatusError('RequestEntityTooLarge', `the body is larger than ${LARGEST_BODY} bytes`);
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts).toString('utf8');
+}

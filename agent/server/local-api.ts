@@ -1,0 +1,148 @@
+/** The routes of the local socket: what the agent's own command line talks to. Only root can open the socket. */
+import { StatusError } from '#api/meta/status-error.ts';
+import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
+import type { EventFilter } from '../events/recorder.ts';
+import type { PodEntry } from '../pods/pod-manager.ts';
+import type { ApplyResult, DeleteRequest } from '../sources/applied.ts';
+import type { ConfigObject, DesiredState } from '../sources/types.ts';
+import { type LogQuery, parseLogQuery } from './log-query.ts';
+import { podObject, sortPods } from './pod-view.ts';
+import type { Route, RouteRequest, RouteResult } from './routes.ts';
+
+export interface LocalApiDeps {
+  readonly pods: () => readonly PodEntry[];
+  readonly findPod: (namespace: string, name: string) => PodEntry | undefined;
+  readonly events: (filter: EventFilter) => readonly Event[];
+  readonly objects: () => readonly ConfigObject[];
+  readonly desired: () => DesiredState;
+  readonly apply: (text: string) => Promise<readonly ApplyResult[]>;
+  readonly remove: (request: DeleteRequest, gracePeriodSeconds: number | undefined) => Promise<boolean>;
+  /** The bytes of a container's log. @throws StatusError when there is no such log */
+  readonly logs: (
+    entry: PodEntry,
+    query: LogQuery,
+    signal: AbortSignal,
+  ) => Promise<AsyncIterable<Uint8Array>>;
+  /** Address on the runtime where the command's streams are served. @throws StatusError */
+  readonly exec: (entry: PodEntry, request: ExecQuery) => Promise<string>;
+  readonly config: () => unknown;
+  readonly version: () => Promise<unknown>;
+  readonly nowText: () => string;
+}
+
+export interface ExecQuery {
+  readonly container: string | undefined;
+  readonly command: readonly string[];
+  readonly stdin: boolean;
+  readonly tty: boolean;
+}
+
+const json = (value: unknown): RouteResult => ({ kind: 'json', value });
+
+export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
+  const show = (entry: PodEntry): Pod => podObject(entry, deps.nowText());
+
+  function entryOf({ params }: RouteRequest): PodEntry {
+    const { namespace = '', name = '' } = params;
+    const entry = deps.findPod(namespace, name);
+    if (entry === undefined)
+      throw new StatusError('NotFound', `pods ${JSON.stringify(name)} not found in namespace ${namespace}`);
+    return entry;
+  }
+
+  return [
+    {
+      method: 'GET',
+      path: '/pods',
+      handle: () =>
+        json({ apiVersion: 'v1', kind: 'PodList', metadata: {}, items: sortPods(deps.pods().map(show)) }),
+    },
+    { method: 'GET', path: '/pods/:namespace/:name', handle: (request) => json(show(entryOf(request))) },
+    {
+      method: 'GET',
+      path: '/events',
+      handle: ({ query }) => json(eventList(deps.events(eventFilter(query)))),
+    },
+    { method: 'GET', path: '/objects', handle: () => json({ items: deps.objects().map(withoutSecretData) }) },
+    {
+      method: 'GET',
+      path: '/manifests/problems',
+      handle: () => {
+        const { rejected, conflicts } = deps.desired();
+        return json({ rejected, conflicts });
+      },
+    },
+    {
+      method: 'POST',
+      path: '/apply',
+      handle: async ({ body }) => json({ results: await deps.apply(await body()) }),
+    },
+    { method: 'DELETE', path: '/:kind/:namespace/:name', handle: (request) => remove(deps, request) },
+    {
+      method: 'GET',
+      path: '/containerLogs/:namespace/:name/:container',
+      handle: async (request) => {
+        const query = parseLogQuery(request.params['container'] ?? '', request.query);
+        const chunks = await deps.logs(entryOf(request), query, request.signal);
+        return { kind: 'stream', chunks, contentType: 'text/plain; charset=utf-8' };
+      },
+    },
+    {
+      method: 'POST',
+      path: '/exec/:namespace/:name',
+      handle: async (request) => json({ url: await deps.exec(entryOf(request), execQuery(request.query)) }),
+    },
+    { method: 'GET', path: '/configz', handle: () => json(deps.config()) },
+    { method: 'GET', path: '/version', handle: async () => json(await deps.version()) },
+    { method: 'GET', path: '/healthz', handle: () => ({ kind: 'text', text: 'ok' }) },
+  ];
+}
+
+const eventList = (items: readonly Event[]): object => ({
+  apiVersion: 'v1',
+  kind: 'EventList',
+  metadata: {},
+  items,
+});
+
+function eventFilter(query: URLSearchParams): EventFilter {
+  const pick = (key: 'kind' | 'namespace' | 'name' | 'uid' | 'reason') => {
+    const value = query.get(key);
+    return value === null ? {} : { [key]: value };
+  };
+  return { ...pick('kind'), ...pick('namespace'), ...pick('name'), ...pick('uid'), ...pick('reason') };
+}
+
+/** Secrets are listed by name; their content stays in the agent. */
+function withoutSecretData(object: ConfigObject): object {
+  if (object.kind !== 'Secret') return object;
+  return { apiVersion: 'v1', kind: 'Secret', metadata: object.metadata };
+}
+
+async function remove(deps: LocalApiDeps, { params, query }: RouteRequest): Promise<RouteResult> {
+  const { kind = '', namespace = '', name = '' } = params;
+  const grace = query.get('gracePeriodSeconds');
+  const seconds = grace === null ? undefined : Number(grace);
+  if (seconds !== undefined && !(Number.isInteger(seconds) && seconds >= 0)) {
+    throw new StatusError(
+      'BadRequest',
+      `gracePeriodSeconds: ${JSON.stringify(grace)} is not a whole number of seconds`,
+    );
+  }
+  const removed = await deps.remove({ kind, namespace, name }, seconds);
+  if (!removed) {
+    throw new StatusError('NotFound', `${kind} ${namespace}/${name} was not applied through this socket`);
+  }
+  return json({ removed: `${kind} ${namespace}/${name}` });
+}
+
+function execQuery(query: URLSearchParams): ExecQuery {
+  const command = query.getAll('command');
+  if (command.length === 0) throw new StatusError('BadRequest', 'command: at least one word is needed');
+  return {
+    container: query.get('container') ?? undefined,
+    command,
+    stdin: query.get('stdin') === 'true',
+    tty: query.get('tty') === 'true',
+  };
+}
