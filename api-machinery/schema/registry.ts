@@ -1,0 +1,174 @@
+/** Typed view of the API type tables. A package's table is read when one of its types is first asked for.
+ *  Source: facts README, Reading api-types.json. */
+import { createRequire } from 'node:module';
+import { remember } from './remember.ts';
+
+/** One field of a type, as the tables have it. */
+export interface FieldFact {
+  /** JSON name; empty for an inline field. */
+  readonly json: string;
+  /** `string`, `[]Volume`, `map<string,Quantity>`, `meta.plat.io/v1.ObjectMeta`… */
+  readonly type: string;
+  readonly inline?: boolean;
+  readonly ptr?: boolean;
+  readonly optional?: boolean;
+  readonly omitempty?: boolean;
+  readonly protoOnly?: boolean;
+  readonly enum?: readonly string[];
+  readonly nullable?: boolean;
+}
+
+export interface TypeFact {
+  /** The type has `apiVersion` and `kind`. */
+  readonly kind?: boolean;
+  /** Its JSON form is not an object of its fields. */
+  readonly jsonForm?: string;
+  readonly protoOnly?: boolean;
+  readonly fields: readonly FieldFact[];
+}
+
+/** A type in its package: `core/v1` and `Pod`. */
+export interface TypeName {
+  readonly packageName: string;
+  readonly typeName: string;
+}
+
+/** What a type text means. */
+export type TypeShape =
+  | { readonly kind: 'scalar'; readonly scalar: Scalar }
+  | { readonly kind: 'list'; readonly element: string }
+  | { readonly kind: 'map'; readonly element: string }
+  | { readonly kind: 'struct'; readonly name: TypeName };
+
+const SCALARS = [
+  'string',
+  'bool',
+  'int32',
+  'int64',
+  'uint32',
+  'uint64',
+  'float',
+  'double',
+  'bytes',
+  'any',
+  'Time',
+  'MicroTime',
+  'Duration',
+  'Quantity',
+  'QuantityValue',
+  'IntOrString',
+  'FieldsV1',
+  'RawExtension',
+] as const;
+/** Types whose JSON form is not an object with known fields. */
+export type Scalar = (typeof SCALARS)[number];
+
+/** A type that the tables do not have; a mistake in the program, never in its input. */
+export class UnknownTypeError extends Error {
+  override readonly name = 'UnknownTypeError';
+  readonly reason = 'UnknownType';
+  constructor(type: string, cause?: unknown) {
+    super(`API type ${type} is not in the schema`, { cause });
+  }
+}
+
+const requireData = createRequire(import.meta.url);
+const isScalar = (type: string): type is Scalar => SCALARS.some((scalar) => scalar === type);
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null;
+const isTypeFact = (value: unknown): value is TypeFact => isObject(value) && Array.isArray(value['fields']);
+
+const fileNameOf = (packageName: string): string =>
+  packageName.replace('.plat.io', '').replaceAll(/[#/.]/g, '-');
+
+function packageTypes(packageName: string): Readonly<Record<string, unknown>> {
+  if (!/^[a-z0-9.#/]+$/.test(packageName)) throw new UnknownTypeError(packageName);
+  try {
+    const data: unknown = requireData(`./data/api-types/${fileNameOf(packageName)}.json`);
+    if (isObject(data) && isObject(data['types'])) return data['types'];
+  } catch (error) {
+    throw new UnknownTypeError(packageName, error);
+  }
+  throw new UnknownTypeError(packageName);
+}
+
+/** Splits `core/v1.Pod` at its last dot; a name without package is of `currentPackage`.
+ *  @throws UnknownTypeError if there is no package */
+export function parseTypeName(type: string, currentPackage?: string): TypeName {
+  const dot = type.lastIndexOf('.');
+  if (dot >= 0) return { packageName: type.slice(0, dot), typeName: type.slice(dot + 1) };
+  if (currentPackage === undefined) throw new UnknownTypeError(type);
+  return { packageName: currentPackage, typeName: type };
+}
+
+export const formatTypeName = ({ packageName, typeName }: TypeName): string => `${packageName}.${typeName}`;
+
+/** What a type text, as a field of a type in `currentPackage` has it, means. */
+export function shapeOf(type: string, currentPackage: string): TypeShape {
+  if (type.startsWith('[]')) return { kind: 'list', element: type.slice(2) };
+  if (type.startsWith('map<string,')) return { kind: 'map', element: type.slice('map<string,'.length, -1) };
+  if (isScalar(type)) return { kind: 'scalar', scalar: type };
+  const name = parseTypeName(type, currentPackage);
+  const shared = SHARED.get(formatTypeName(name));
+  return shared === undefined ? { kind: 'struct', name } : { kind: 'scalar', scalar: shared };
+}
+
+/** Scalars under the name of the package that defines them. */
+const SHARED: ReadonlyMap<string, Scalar> = new Map<string, Scalar>([
+  ['resource.Quantity', 'Quantity'],
+  ['resource.QuantityValue', 'QuantityValue'],
+  ['intstr.IntOrString', 'IntOrString'],
+  ['runtime.RawExtension', 'RawExtension'],
+  ['meta.plat.io/v1.Time', 'Time'],
+  ['meta.plat.io/v1.MicroTime', 'MicroTime'],
+  ['meta.plat.io/v1.Duration', 'Duration'],
+  ['meta.plat.io/v1.FieldsV1', 'FieldsV1'],
+]);
+
+const typeFact = remember((key): TypeFact => {
+  const { packageName, typeName } = parseTypeName(key);
+  const types = packageTypes(packageName);
+  const fact = Object.hasOwn(types, typeName) ? types[typeName] : undefined;
+  if (!isTypeFact(fact)) throw new UnknownTypeError(key);
+  return fact;
+});
+
+/** The facts of a type: `typeOf('core/v1.Pod')`.
+ *  @throws UnknownTypeError */
+export function typeOf(type: string | TypeName): TypeFact {
+  return typeFact(typeof type === 'string' ? type : formatTypeName(type));
+}
+
+/** A field as it appears in the JSON object, with the package in which its type's name is read. */
+export interface JsonField extends FieldFact {
+  readonly packageName: string;
+}
+
+const fieldsOf = remember((key): readonly JsonField[] => {
+  const { packageName } = parseTypeName(key);
+  return typeFact(key).fields.flatMap((field): readonly JsonField[] => {
+    if (field.protoOnly === true) return [];
+    if (field.inline !== true) return field.json === '' ? [] : [{ ...field, packageName }];
+    const shape = shapeOf(field.type, packageName);
+    return shape.kind === 'struct' ? jsonFields(shape.name) : [];
+  });
+});
+
+/** The members of a type's JSON object in output order: inline parents are resolved.
+ *  @throws UnknownTypeError */
+export function jsonFields(name: TypeName): readonly JsonField[] {
+  return fieldsOf(formatTypeName(name));
+}
+
+/** The type and every type that it includes inline. */
+export function inlineTypes(name: TypeName): readonly TypeName[] {
+  const parents = typeOf(name).fields.flatMap((field) => {
+    if (field.inline !== true || field.protoOnly === true) return [];
+    const shape = shapeOf(field.type, name.packageName);
+    return shape.kind === 'struct' ? inlineTypes(shape.name) : [];
+  });
+  return [name, ...parents];
+}
+
+/** Neither optional nor left out when empty. */
+export const isRequired = (field: FieldFact): boolean => field.optional !== true && field.omitempty !== true;

@@ -1,0 +1,103 @@
+/** ConfigMaps and Secrets: keys, sizes, and the data that a secret's type asks for. */
+import { Buffer } from 'node:buffer';
+import type { FieldError } from '../../meta/field-error.ts';
+import { configMapKeyFaults } from '../../meta/names.ts';
+import type { Vocabulary } from '../../vocabulary.ts';
+import type { ConfigMap, Secret } from '../gen/core-v1.ts';
+import { createFaults, type Faults } from './faults.ts';
+import { validateMetadata } from './metadata.ts';
+
+/** Largest sum of all values of a ConfigMap or Secret. */
+export const MAX_CONFIG_BYTES: number = 1024 * 1024;
+
+/** Bytes that a base64 text stands for. */
+function base64Bytes(text: string): number {
+  const padding = /=*$/.exec(text)?.[0].length ?? 0;
+  return (text.length * 3) / 4 - padding;
+}
+
+function validateKeys(faults: Faults, keys: readonly string[], path: string): void {
+  for (const key of keys) faults.invalidAll(`${path}[${key}]`, key, configMapKeyFaults(key));
+}
+
+const total = (values: readonly string[], size: (text: string) => number): number =>
+  values.reduce((sum, text) => sum + size(text), 0);
+
+function validateSize(faults: Faults, path: string, bytes: number): void {
+  if (bytes > MAX_CONFIG_BYTES) {
+    faults.add(
+      'FieldValueTooLong',
+      path,
+      `values must have at most ${MAX_CONFIG_BYTES} bytes in total, not ${bytes}`,
+    );
+  }
+}
+
+/** Every fault of a ConfigMap. */
+export function validateConfigMap(configMap: ConfigMap): readonly FieldError[] {
+  const faults = createFaults();
+  const { data = {}, binaryData = {} } = configMap;
+  validateKeys(faults, Object.keys(data), 'data');
+  validateKeys(faults, Object.keys(binaryData), 'binaryData');
+  for (const key of Object.keys(binaryData)) {
+    if (Object.hasOwn(data, key)) faults.invalid(`data[${key}]`, key, 'key is also in binaryData');
+  }
+  const bytes =
+    total(Object.values(data), (text) => Buffer.byteLength(text)) +
+    total(Object.values(binaryData), base64Bytes);
+  validateSize(faults, 'data', bytes);
+  return [...validateMetadata(configMap.metadata, { namespaced: true }), ...faults.errors];
+}
+
+/** Every fault of a Secret whose `stringData` is already in `data`. No value appears in an error. */
+export function validateSecret(secret: Secret, vocabulary: Vocabulary): readonly FieldError[] {
+  const faults = createFaults();
+  const { data = {}, type = '' } = secret;
+  validateKeys(faults, Object.keys(data), 'data');
+  validateSize(faults, 'data', total(Object.values(data), base64Bytes));
+  validateSecretType(faults, data, type, vocabulary);
+  return [...validateMetadata(secret.metadata, { namespaced: true }), ...faults.errors];
+}
+
+function validateSecretType(
+  faults: Faults,
+  data: Readonly<Record<string, string>>,
+  type: string,
+  vocabulary: Vocabulary,
+): void {
+  const need = (...keys: readonly string[]): void => {
+    for (const key of keys)
+      if (!Object.hasOwn(data, key)) faults.required(`data[${key}]`, `type ${type} needs it`);
+  };
+  switch (type) {
+    case vocabulary.secretTypeDockerConfig:
+      need('.dockercfg');
+      validateJsonKey(faults, data, '.dockercfg');
+      break;
+    case vocabulary.secretTypeDockerConfigJson:
+      need('.dockerconfigjson');
+      validateJsonKey(faults, data, '.dockerconfigjson');
+      break;
+    case `${vocabulary.domain}/basic-auth`:
+      if (!Object.hasOwn(data, 'username') && !Object.hasOwn(data, 'password')) need('username', 'password');
+      break;
+    case `${vocabulary.domain}/ssh-auth`:
+      need('ssh-privatekey');
+      break;
+    case `${vocabulary.domain}/tls`:
+      need('tls.crt', 'tls.key');
+      break;
+    default:
+  }
+}
+
+function validateJsonKey(faults: Faults, data: Readonly<Record<string, string>>, key: string): void {
+  const encoded = Object.hasOwn(data, key) ? data[key] : undefined;
+  if (encoded === undefined) return;
+  try {
+    JSON.parse(Buffer.from(encoded, 'base64').toString('utf8'));
+  } catch {
+    // The parser's message would quote the secret.
+    faults.add('FieldValueInvalid', `data[${key}]`, 'must be valid JSON');
+  }
+}

@@ -1,0 +1,86 @@
+/** References from env and volumes to fields of the pod and to container resources. */
+
+import { qualifiedNameFaults } from '../../meta/names.ts';
+import { canonicalizeQuantity, isQuantity } from '../../meta/quantity.ts';
+import type { ObjectFieldSelector, ResourceFieldSelector } from '../gen/core-v1.ts';
+import type { Faults } from './faults.ts';
+
+/** Fields that an environment variable may take its value from. */
+export const ENV_FIELD_PATHS: readonly string[] = [
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.uid',
+  'spec.nodeName',
+  'spec.serviceAccountName',
+  'status.hostIP',
+  'status.podIP',
+  'status.podIPs',
+];
+/** Fields that a file of a downward API volume may take its content from. */
+export const VOLUME_FIELD_PATHS: readonly string[] = [
+  'metadata.name',
+  'metadata.namespace',
+  'metadata.labels',
+  'metadata.annotations',
+  'metadata.uid',
+];
+
+const RESOURCES: readonly string[] = ['limits', 'requests'].flatMap((side) =>
+  ['cpu', 'memory', 'ephemeral-storage'].map((name) => `${side}.${name}`),
+);
+const HUGE_PAGES = /^(?:limits|requests)\.hugepages-./;
+const CPU_DIVISORS = ['0', '1m', '1'];
+const BYTE_DIVISORS = [
+  '0',
+  '1',
+  '1k',
+  '1M',
+  '1G',
+  '1T',
+  '1P',
+  '1E',
+  '1Ki',
+  '1Mi',
+  '1Gi',
+  '1Ti',
+  '1Pi',
+  '1Ei',
+];
+const SUBSCRIPT = /^(metadata\.(?:labels|annotations))\['([^']*)'\]$/;
+
+/** `fieldRef`: a supported field, or one label or annotation by key. */
+export function validateFieldRef(
+  faults: Faults,
+  ref: ObjectFieldSelector,
+  supported: readonly string[],
+  path: string,
+): void {
+  const { apiVersion = '', fieldPath } = ref;
+  if (apiVersion !== '' && apiVersion !== 'v1') faults.unsupported(`${path}.apiVersion`, apiVersion, ['v1']);
+  if (fieldPath === '') return faults.required(`${path}.fieldPath`);
+  const [, map, key] = SUBSCRIPT.exec(fieldPath) ?? [];
+  if (map !== undefined && key !== undefined) {
+    const name = map.endsWith('annotations') ? key.toLowerCase() : key;
+    return faults.invalidAll(`${path}.fieldPath`, fieldPath, qualifiedNameFaults(name));
+  }
+  if (supported.includes(fieldPath)) return undefined;
+  const words = [...supported, "metadata.labels['<key>']", "metadata.annotations['<key>']"];
+  return faults.unsupported(`${path}.fieldPath`, fieldPath, [...new Set(words)]);
+}
+
+/** `resourceFieldRef`: a supported resource and a divisor that suits it. */
+export function validateResourceFieldRef(faults: Faults, ref: ResourceFieldSelector, path: string): void {
+  const { resource, divisor } = ref;
+  if (resource === '') return faults.required(`${path}.resource`);
+  if (!RESOURCES.includes(resource) && !HUGE_PAGES.test(resource)) {
+    return faults.unsupported(`${path}.resource`, resource, [
+      ...RESOURCES,
+      'limits.hugepages-<size>',
+      'requests.hugepages-<size>',
+    ]);
+  }
+  if (divisor === undefined || !isQuantity(divisor)) return undefined;
+  const allowed = resource.endsWith('.cpu') ? CPU_DIVISORS : BYTE_DIVISORS;
+  if (allowed.includes(divisor) || allowed.includes(canonicalizeQuantity(divisor))) return undefined;
+  return faults.unsupported(`${path}.divisor`, divisor, allowed.slice(1));
+}

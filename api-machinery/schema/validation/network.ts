@@ -1,0 +1,74 @@
+/** The pod's own names and name resolution: hostname, subdomain, DNS policy and config, host aliases. */
+import { isIP } from 'node:net';
+import { dns1123LabelFaults, dns1123SubdomainFaults } from '../../meta/names.ts';
+import type { HostAlias, PodDNSConfig, PodSpec } from '../gen/core-v1.ts';
+import type { Faults } from './faults.ts';
+
+export interface DnsLimits {
+  readonly nameservers: number;
+  readonly searches: number;
+  /** Characters of all search domains with the blanks between them. */
+  readonly searchCharacters: number;
+}
+
+/** What every resolver takes. */
+export const DNS_LIMITS: DnsLimits = { nameservers: 3, searches: 6, searchCharacters: 256 };
+/** With the feature gate ExpandedDNSConfig. */
+export const EXPANDED_DNS_LIMITS: DnsLimits = { nameservers: 3, searches: 32, searchCharacters: 2048 };
+
+function validateDnsConfig(faults: Faults, config: PodDNSConfig, limits: DnsLimits, path: string): void {
+  const { nameservers = [], searches = [], options = [] } = config;
+  if (nameservers.length > limits.nameservers) {
+    faults.add('FieldValueTooMany', `${path}.nameservers`, `must have at most ${limits.nameservers} items`);
+  }
+  for (const [index, server] of nameservers.entries()) {
+    if (isIP(server) === 0) faults.invalid(`${path}.nameservers[${index}]`, server, 'must be an IP address');
+  }
+  if (searches.length > limits.searches) {
+    faults.add('FieldValueTooMany', `${path}.searches`, `must have at most ${limits.searches} items`);
+  }
+  if (searches.join(' ').length > limits.searchCharacters) {
+    faults.add(
+      'FieldValueTooLong',
+      `${path}.searches`,
+      `must have at most ${limits.searchCharacters} characters in total`,
+    );
+  }
+  for (const [index, search] of searches.entries()) {
+    const name = search.endsWith('.') ? search.slice(0, -1) : search;
+    faults.invalidAll(`${path}.searches[${index}]`, search, dns1123SubdomainFaults(name));
+  }
+  for (const [index, option] of options.entries()) {
+    const at = `${path}.options[${index}]`;
+    if ((option.name ?? '') === '') faults.required(`${at}.name`);
+    // Written into resolv.conf as they are.
+    const text = `${option.name ?? ''}${option.value ?? ''}`;
+    if (/\s/.test(text)) faults.invalid(at, text, 'must not contain white space');
+  }
+}
+
+function validateHostAliases(faults: Faults, aliases: readonly HostAlias[], path: string): void {
+  for (const [index, { ip = '', hostnames = [] }] of aliases.entries()) {
+    const at = `${path}[${index}]`;
+    if (isIP(ip) === 0) faults.invalid(`${at}.ip`, ip, 'must be an IP address');
+    for (const [nameIndex, name] of hostnames.entries()) {
+      faults.invalidAll(`${at}.hostnames[${nameIndex}]`, name, dns1123SubdomainFaults(name));
+    }
+  }
+}
+
+/** Every fault of the pod's names and DNS settings. */
+export function validateNetwork(faults: Faults, spec: PodSpec, limits: DnsLimits): void {
+  const { hostname = '', subdomain = '', dnsConfig } = spec;
+  if (hostname !== '') faults.invalidAll('spec.hostname', hostname, dns1123LabelFaults(hostname));
+  if (subdomain !== '') faults.invalidAll('spec.subdomain', subdomain, dns1123LabelFaults(subdomain));
+  if ((spec.dnsPolicy ?? '') === '') faults.required('spec.dnsPolicy');
+  if (spec.dnsPolicy === 'None') {
+    if (dnsConfig === undefined) faults.required('spec.dnsConfig', 'dnsPolicy None needs it');
+    else if ((dnsConfig.nameservers ?? []).length === 0) {
+      faults.required('spec.dnsConfig.nameservers', 'dnsPolicy None needs at least one');
+    }
+  }
+  if (dnsConfig !== undefined) validateDnsConfig(faults, dnsConfig, limits, 'spec.dnsConfig');
+  validateHostAliases(faults, spec.hostAliases ?? [], 'spec.hostAliases');
+}

@@ -1,0 +1,74 @@
+/** Every rule that a pod must fulfil before a node runs it. The pod is decoded and has its defaults.
+ *  Pure; each subject has its own file beside this one. */
+import type { FieldError } from '../../meta/field-error.ts';
+import { dns1123SubdomainFaults } from '../../meta/names.ts';
+import type { Vocabulary } from '../../vocabulary.ts';
+import type { Pod, PodSpec } from '../gen/core-v1.ts';
+import { validateContainers } from './containers.ts';
+import { createFaults, type Faults } from './faults.ts';
+import { validateMetadata } from './metadata.ts';
+import { DNS_LIMITS, EXPANDED_DNS_LIMITS, validateNetwork } from './network.ts';
+import { validateProfileAnnotations } from './profile-annotations.ts';
+import { validateOverhead } from './resources.ts';
+import { validateScheduling } from './scheduling.ts';
+import { validatePodSecurity } from './security.ts';
+import { validateVolumes } from './volumes.ts';
+
+export interface PodValidationOptions {
+  readonly vocabulary: Vocabulary;
+  /** The feature gate of this name. Default false. */
+  readonly expandedDNSConfig?: boolean;
+}
+
+const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
+
+function validateTimes(faults: Faults, spec: PodSpec): void {
+  faults.nonNegative('spec.terminationGracePeriodSeconds', spec.terminationGracePeriodSeconds);
+  const deadline = spec.activeDeadlineSeconds;
+  if (deadline !== undefined && (deadline < 1 || deadline > MAX_DEADLINE_SECONDS)) {
+    faults.invalid(
+      'spec.activeDeadlineSeconds',
+      deadline,
+      `must be between 1 and ${MAX_DEADLINE_SECONDS}, inclusive`,
+    );
+  }
+}
+
+/** Names of other objects. */
+function validateReferences(faults: Faults, spec: PodSpec): void {
+  for (const member of ['nodeName', 'serviceAccountName', 'priorityClassName', 'runtimeClassName'] as const) {
+    const name = spec[member] ?? '';
+    if (name !== '') faults.invalidAll(`spec.${member}`, name, dns1123SubdomainFaults(name));
+  }
+  for (const [index, secret] of (spec.imagePullSecrets ?? []).entries()) {
+    if ((secret.name ?? '') === '') faults.required(`spec.imagePullSecrets[${index}].name`);
+  }
+}
+
+function validateSystem(faults: Faults, spec: PodSpec): void {
+  if ((spec.restartPolicy ?? '') === '') faults.required('spec.restartPolicy');
+  const os = spec.os?.name;
+  if (os !== undefined && os !== 'linux') faults.unsupported('spec.os.name', os, ['linux']);
+  validateOverhead(faults, spec.overhead ?? {}, 'spec.overhead');
+}
+
+function validateSpec(faults: Faults, pod: Pod, spec: PodSpec, options: PodValidationOptions): void {
+  validateVolumes(faults, spec.volumes ?? [], pod.metadata?.name ?? '', 'spec.volumes');
+  validateContainers(faults, spec);
+  validatePodSecurity(faults, spec.securityContext ?? {}, spec, 'spec.securityContext');
+  validateNetwork(faults, spec, options.expandedDNSConfig === true ? EXPANDED_DNS_LIMITS : DNS_LIMITS);
+  validateTimes(faults, spec);
+  validateReferences(faults, spec);
+  validateScheduling(faults, spec);
+  validateSystem(faults, spec);
+}
+
+/** Every fault of a pod; none if it can be run. */
+export function validatePod(pod: Pod, options: PodValidationOptions): readonly FieldError[] {
+  const faults = createFaults();
+  if (pod.spec === undefined) {
+    faults.required('spec.containers', 'a pod needs at least one container');
+  } else validateSpec(faults, pod, pod.spec, options);
+  validateProfileAnnotations(faults, pod, options.vocabulary);
+  return [...validateMetadata(pod.metadata, { namespaced: true }), ...faults.errors];
+}

@@ -1,0 +1,40 @@
+/** Annotations that choose AppArmor and seccomp profiles. */
+import { parentElementFaults } from '../../meta/names.ts';
+import type { Vocabulary } from '../../vocabulary.ts';
+import type { Pod } from '../gen/core-v1.ts';
+import type { Faults } from './faults.ts';
+
+const LOCALHOST = 'localhost/';
+
+function seccompFaults(profile: string): readonly string[] {
+  if (['runtime/default', 'docker/default', 'unconfined'].includes(profile)) return [];
+  if (!profile.startsWith(LOCALHOST))
+    return ["must be 'runtime/default', 'unconfined' or 'localhost/<path>'"];
+  const path = profile.slice(LOCALHOST.length);
+  if (path === '') return ["needs a path after 'localhost/'"];
+  return path.startsWith('/') ? ['must be a relative path'] : parentElementFaults(path);
+}
+
+function appArmorFaults(profile: string): readonly string[] {
+  if (['', 'runtime/default', 'unconfined'].includes(profile)) return [];
+  return profile.startsWith(LOCALHOST) && profile.length > LOCALHOST.length
+    ? []
+    : ["must be 'runtime/default', 'unconfined' or 'localhost/<profile>'"];
+}
+
+/** Every fault of the profile annotations; those of containers must name one of the pod's. */
+export function validateProfileAnnotations(faults: Faults, pod: Pod, vocabulary: Vocabulary): void {
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = pod.spec ?? {};
+  const names = [...containers, ...initContainers, ...ephemeralContainers].map((container) => container.name);
+  for (const [key, profile] of Object.entries(pod.metadata?.annotations ?? {})) {
+    const path = `metadata.annotations[${key}]`;
+    if (key === vocabulary.seccompPod) faults.invalidAll(path, profile, seccompFaults(profile));
+    if (key.startsWith(vocabulary.seccompContainerPrefix)) {
+      faults.invalidAll(path, profile, seccompFaults(profile));
+    }
+    if (!key.startsWith(vocabulary.appArmorContainerPrefix)) continue;
+    const container = key.slice(vocabulary.appArmorContainerPrefix.length);
+    if (!names.includes(container)) faults.invalid(path, container, 'the pod has no container of this name');
+    faults.invalidAll(path, profile, appArmorFaults(profile));
+  }
+}

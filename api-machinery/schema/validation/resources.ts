@@ -1,0 +1,71 @@
+/** Requests and limits of containers. */
+import { qualifiedNameFaults } from '../../meta/names.ts';
+import { compareQuantities, parseQuantity } from '../../meta/quantity.ts';
+import type { ResourceRequirements } from '../gen/core-v1.ts';
+import type { Faults } from './faults.ts';
+
+type Amounts = Readonly<Record<string, string>>;
+
+const STANDARD: readonly string[] = ['cpu', 'memory', 'ephemeral-storage'];
+const HUGE_PAGES = 'hugepages-';
+const NANOS = 1_000_000_000n;
+
+/** cpu, memory and ephemeral storage may be promised more often than they exist; all else is handed out whole. */
+const isOvercommittable = (name: string): boolean => STANDARD.includes(name);
+
+function validateName(faults: Faults, name: string, path: string): void {
+  const reasons = qualifiedNameFaults(name);
+  faults.invalidAll(path, name, reasons);
+  if (reasons.length > 0 || name.includes('/')) return;
+  if (!STANDARD.includes(name) && !name.startsWith(HUGE_PAGES)) {
+    faults.invalid(
+      path,
+      name,
+      `must be ${STANDARD.join(', ')}, ${HUGE_PAGES}<size>, or a name with a domain`,
+    );
+  }
+}
+
+function validateAmount(faults: Faults, name: string, amount: string, path: string): void {
+  const { nanos } = parseQuantity(amount);
+  if (nanos < 0n) faults.invalid(path, amount, 'must be greater than or equal to 0');
+  if (!isOvercommittable(name) && nanos % NANOS !== 0n)
+    faults.invalid(path, amount, 'must be a whole number');
+}
+
+function validateAmounts(faults: Faults, amounts: Amounts, path: string): void {
+  for (const [name, amount] of Object.entries(amounts)) {
+    const at = `${path}[${name}]`;
+    validateName(faults, name, at);
+    validateAmount(faults, name, amount, at);
+  }
+}
+
+/** Every fault of a container's requests and limits. Amounts are canonical: the decoder saw to that. */
+export function validateResources(faults: Faults, resources: ResourceRequirements, path: string): void {
+  const { limits = {}, requests = {} } = resources;
+  validateAmounts(faults, limits, `${path}.limits`);
+  validateAmounts(faults, requests, `${path}.requests`);
+  for (const [name, request] of Object.entries(requests)) {
+    const at = `${path}.requests[${name}]`;
+    const limit = Object.hasOwn(limits, name) ? limits[name] : undefined;
+    if (limit === undefined) {
+      if (!isOvercommittable(name))
+        faults.required(`${path}.limits[${name}]`, 'a limit is needed beside the request');
+    } else if (!isOvercommittable(name) && compareQuantities(request, limit) !== 0) {
+      faults.invalid(at, request, `must be equal to the limit, ${limit}`);
+    } else if (compareQuantities(request, limit) > 0) {
+      faults.invalid(at, request, `must be less than or equal to the limit, ${limit}`);
+    }
+  }
+  const names = new Set([...Object.keys(limits), ...Object.keys(requests)]);
+  const hugePages = [...names].some((name) => name.startsWith(HUGE_PAGES));
+  if (hugePages && !names.has('cpu') && !names.has('memory')) {
+    faults.forbidden(path, 'huge pages need cpu or memory beside them');
+  }
+}
+
+/** Every fault of the overhead of a pod. */
+export function validateOverhead(faults: Faults, overhead: Amounts, path: string): void {
+  validateAmounts(faults, overhead, path);
+}

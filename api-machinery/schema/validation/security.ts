@@ -1,0 +1,140 @@
+/** Security contexts of pods and containers. Windows options are not looked at: this is an agent for Linux. */
+import { parentElementFaults } from '../../meta/names.ts';
+import type {
+  Capabilities,
+  PodSecurityContext,
+  PodSpec,
+  SeccompProfile,
+  SecurityContext,
+  Sysctl,
+} from '../gen/core-v1.ts';
+import type { Faults } from './faults.ts';
+
+const MAX_ID = 2 ** 31 - 1;
+const SYSCTL = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*$/;
+const SYSCTL_MAX = 253;
+const IPC_SYSCTLS = ['kernel.shm', 'kernel.msg', 'kernel.sem', 'fs.mqueue.'];
+
+/** User and group numbers as the kernel and the runtime take them. */
+function validateId(faults: Faults, id: number | undefined, path: string): void {
+  if (id !== undefined && (id < 0 || id > MAX_ID)) {
+    faults.invalid(path, id, `must be between 0 and ${MAX_ID}, inclusive`);
+  }
+}
+
+/** A path below a directory of the node: relative, no `..`. */
+function localPathFaults(path: string): readonly string[] {
+  return path.startsWith('/') ? ['must be a relative path'] : parentElementFaults(path);
+}
+
+export function validateSeccomp(faults: Faults, profile: SeccompProfile | undefined, path: string): void {
+  if (profile === undefined) return;
+  const { localhostProfile } = profile;
+  if (profile.type === 'Localhost') {
+    // An empty path would name the directory of all profiles.
+    if ((localhostProfile ?? '') === '')
+      faults.required(`${path}.localhostProfile`, 'type Localhost needs it');
+    else
+      faults.invalidAll(
+        `${path}.localhostProfile`,
+        localhostProfile,
+        localPathFaults(localhostProfile ?? ''),
+      );
+  } else if (localhostProfile !== undefined) {
+    faults.invalid(`${path}.localhostProfile`, localhostProfile, 'may be set for type Localhost only');
+  }
+}
+
+const isIpcSysctl = (name: string): boolean => IPC_SYSCTLS.some((prefix) => name.startsWith(prefix));
+
+function validateSysctls(faults: Faults, sysctls: readonly Sysctl[], spec: PodSpec, path: string): void {
+  const names = new Set<string>();
+  for (const [index, { name: written }] of sysctls.entries()) {
+    const at = `${path}[${index}].name`;
+    if (written === '') {
+      faults.required(at);
+      continue;
+    }
+    if (written.length > SYSCTL_MAX || !SYSCTL.test(written)) {
+      faults.invalid(
+        at,
+        written,
+        `must be at most ${SYSCTL_MAX} characters of a kernel parameter's name, such as 'net.core.somaxconn'`,
+      );
+    }
+    const name = normalizeSysctl(written);
+    if (names.has(name)) faults.duplicate(at, written);
+    names.add(name);
+    if (name.startsWith('net.') && spec.hostNetwork === true) {
+      faults.invalid(at, written, 'must not be set in a pod with hostNetwork');
+    }
+    if (isIpcSysctl(name) && spec.hostIPC === true) {
+      faults.invalid(at, written, 'must not be set in a pod with hostIPC');
+    }
+  }
+}
+
+/** `net/ipv4/conf` and `net.ipv4.conf` are one parameter: the first separator decides which one is meant. */
+export function normalizeSysctl(name: string): string {
+  const slash = name.indexOf('/');
+  const dot = name.indexOf('.');
+  if (slash < 0 || (dot >= 0 && dot < slash)) return name;
+  return name.replaceAll(/[./]/g, (separator) => (separator === '/' ? '.' : '/'));
+}
+
+/** Every fault of a pod's security context. */
+export function validatePodSecurity(
+  faults: Faults,
+  context: PodSecurityContext,
+  spec: PodSpec,
+  path: string,
+): void {
+  for (const member of ['runAsUser', 'runAsGroup', 'fsGroup'] as const) {
+    validateId(faults, context[member], `${path}.${member}`);
+  }
+  for (const [index, group] of (context.supplementalGroups ?? []).entries()) {
+    validateId(faults, group, `${path}.supplementalGroups[${index}]`);
+  }
+  if (spec.shareProcessNamespace === true && spec.hostPID === true) {
+    faults.invalid(
+      'spec.shareProcessNamespace',
+      true,
+      'shareProcessNamespace and hostPID must not both be set',
+    );
+  }
+  validateSysctls(faults, context.sysctls ?? [], spec, `${path}.sysctls`);
+  validateSeccomp(faults, context.seccompProfile, `${path}.seccompProfile`);
+}
+
+const CAPABILITY = /^(?:CAP_)?[A-Za-z0-9_]+$/;
+const isCapability = (name: string, wanted: string): boolean =>
+  name.toUpperCase() === wanted || name.toUpperCase() === `CAP_${wanted}`;
+
+function validateCapabilities(faults: Faults, capabilities: Capabilities, path: string): void {
+  for (const side of ['add', 'drop'] as const) {
+    for (const [index, name] of (capabilities[side] ?? []).entries()) {
+      if (!CAPABILITY.test(name)) {
+        faults.invalid(
+          `${path}.${side}[${index}]`,
+          name,
+          "must be a capability's name, such as 'NET_ADMIN', or 'ALL'",
+        );
+      }
+    }
+  }
+}
+
+/** Every fault of a container's security context. */
+export function validateContainerSecurity(faults: Faults, context: SecurityContext, path: string): void {
+  validateId(faults, context.runAsUser, `${path}.runAsUser`);
+  validateId(faults, context.runAsGroup, `${path}.runAsGroup`);
+  validateSeccomp(faults, context.seccompProfile, `${path}.seccompProfile`);
+  const { capabilities = {} } = context;
+  validateCapabilities(faults, capabilities, `${path}.capabilities`);
+  if (context.allowPrivilegeEscalation !== false) return;
+  const at = `${path}.allowPrivilegeEscalation`;
+  if (context.privileged === true) faults.invalid(at, false, 'must not be false in a privileged container');
+  if ((capabilities.add ?? []).some((name) => isCapability(name, 'SYS_ADMIN'))) {
+    faults.invalid(at, false, 'must not be false in a container with the capability SYS_ADMIN');
+  }
+}

@@ -1,0 +1,65 @@
+/** The volumes of a pod: names, exactly one source each, and the rules of that source. */
+import { dns1123LabelFaults, dns1123SubdomainFaults } from '../../meta/names.ts';
+import type { Volume, VolumeSource } from '../gen/core-v1.ts';
+import type { Faults } from './faults.ts';
+import { validateClaimSpec } from './persistent-volume.ts';
+import { VOLUME_SOURCE_RULES } from './volume-sources.ts';
+
+type SourceName = keyof VolumeSource;
+
+const isSourceName = (name: string): name is SourceName => Object.hasOwn(VOLUME_SOURCE_RULES, name);
+
+/** Names of the sources that a volume has; one, if it is valid. */
+export function volumeSourceNames(volume: Volume): readonly SourceName[] {
+  return Object.keys(VOLUME_SOURCE_RULES)
+    .filter(isSourceName)
+    .filter((name) => volume[name] !== undefined);
+}
+
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- ties the rule to the source it is for
+function validateSource<K extends SourceName>(faults: Faults, volume: Volume, name: K, path: string): void {
+  const source = volume[name];
+  if (source !== undefined) VOLUME_SOURCE_RULES[name](faults, source, `${path}.${name}`);
+}
+
+function validateEphemeral(faults: Faults, volume: Volume, podName: string, path: string): void {
+  const template = volume.ephemeral?.volumeClaimTemplate;
+  if (template === undefined) return;
+  const claimName = `${podName}-${volume.name}`;
+  for (const reason of dns1123SubdomainFaults(claimName)) {
+    faults.invalid(`${path}.name`, volume.name, `name of the volume's claim, '${claimName}', ${reason}`);
+  }
+  for (const member of Object.keys(template.metadata ?? {})) {
+    if (member !== 'labels' && member !== 'annotations') {
+      faults.forbidden(
+        `${path}.ephemeral.volumeClaimTemplate.metadata.${member}`,
+        'only labels and annotations may be set',
+      );
+    }
+  }
+  validateClaimSpec(faults, template.spec, `${path}.ephemeral.volumeClaimTemplate.spec`);
+}
+
+/** Every fault of a pod's volumes. */
+export function validateVolumes(
+  faults: Faults,
+  volumes: readonly Volume[],
+  podName: string,
+  path: string,
+): void {
+  const names = new Set<string>();
+  for (const [index, volume] of volumes.entries()) {
+    const at = `${path}[${index}]`;
+    if (volume.name === '') faults.required(`${at}.name`);
+    else faults.invalidAll(`${at}.name`, volume.name, dns1123LabelFaults(volume.name));
+    if (names.has(volume.name)) faults.duplicate(`${at}.name`, volume.name);
+    names.add(volume.name);
+    const sources = volumeSourceNames(volume);
+    if (sources.length === 0) faults.required(at, 'a volume needs a source, such as emptyDir: {}');
+    for (const extra of sources.slice(1)) {
+      faults.forbidden(`${at}.${extra}`, `a volume must have one source, and it has ${sources[0] ?? ''}`);
+    }
+    for (const source of sources) validateSource(faults, volume, source, at);
+    validateEphemeral(faults, volume, podName, at);
+  }
+}
