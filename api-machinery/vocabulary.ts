@@ -33,6 +33,10 @@ export interface Vocabulary {
   readonly secretTypeDockerConfig: string;
   readonly secretTypeDockerConfigJson: string;
   readonly labelHostname: string;
+  /** Domain of labels that a node agent may give its node freely. */
+  readonly nodeAgentLabelDomain: string;
+  /** Member under which `/configz` serves the configuration. */
+  readonly configzKey: string;
   /** Header line of the managed hosts file. */
   readonly managedHostsHeader: string;
   /** User agent prefix of HTTP probes. */
@@ -66,6 +70,8 @@ const plat: Vocabulary = {
   secretTypeDockerConfig: 'plat.io/dockercfg',
   secretTypeDockerConfigJson: 'plat.io/dockerconfigjson',
   labelHostname: 'plat.io/hostname',
+  nodeAgentLabelDomain: 'nodeagent.plat.io',
+  configzKey: 'nodeagentconfig',
   managedHostsHeader: '# Plat-managed hosts file',
   probeUserAgent: 'plat-probe',
   agentComponent: 'nodeagent',
@@ -96,6 +102,8 @@ const kubernetes: Vocabulary = {
   secretTypeDockerConfig: 'kubernetes.io/dockercfg',
   secretTypeDockerConfigJson: 'kubernetes.io/dockerconfigjson',
   labelHostname: 'kubernetes.io/hostname',
+  nodeAgentLabelDomain: 'kubelet.kubernetes.io',
+  configzKey: 'kubeletconfig',
   managedHostsHeader: '# Kubernetes-managed hosts file',
   probeUserAgent: 'kube-probe',
   agentComponent: 'kubelet',

@@ -1,0 +1,11 @@
+/** The configuration that holds without any flag or file. */
+import { type AgentConfig, readAgentConfig } from './gen/config.ts';
+import { createConfigReader } from './reader.ts';
+import { defaultValue } from './resolve.ts';
+import { CONFIG_SETTINGS } from './table.ts';
+
+/** Every setting at its default, `withFile` as if an empty configuration file were given. */
+export function createDefaultConfig(withFile = false): AgentConfig {
+  const values = CONFIG_SETTINGS.map((setting) => [setting.key, defaultValue(setting, withFile)] as const);
+  return readAgentConfig(createConfigReader(new Map(values)));
+}

@@ -1,0 +1,94 @@
+/** Checks a whole configuration. Pure: it looks at nothing but its argument and returns every fault. */
+import { checkGates, namedGateEnabled } from '../feature-gates.ts';
+import type { AgentConfig } from '../gen/config.ts';
+import type { ConfigValue } from '../reader.ts';
+import { defaultValue } from '../resolve.ts';
+import type { Setting } from '../setting.ts';
+import { settingValues } from '../setting-values.ts';
+import { CONFIG_SETTINGS } from '../table.ts';
+import { checkValue } from '../values/check.ts';
+import { validateAgent } from './agent.ts';
+import { validateEviction } from './eviction.ts';
+import { type ConfigFault, faultOf } from './fault.ts';
+import { validateImages } from './images.ts';
+import { validateLogging } from './logging.ts';
+import { validateNetwork } from './network.ts';
+import { validateNode } from './node.ts';
+import { validateReservations } from './reservations.ts';
+import { validateResources } from './resources.ts';
+import { validateServing } from './serving.ts';
+import { validateShutdown } from './shutdown.ts';
+import { validateTimes } from './times.ts';
+
+export type { ConfigFault } from './fault.ts';
+
+type Rule = (config: AgentConfig) => readonly ConfigFault[];
+
+const RULES: readonly Rule[] = [
+  checkTable,
+  checkFeatureGates,
+  checkNeededGates,
+  validateTimes,
+  validateAgent,
+  validateImages,
+  validateNetwork,
+  validateResources,
+  validateReservations,
+  validateEviction,
+  validateShutdown,
+  validateNode,
+  validateServing,
+  validateLogging,
+];
+
+/** Every fault of a configuration: values outside their range, and combinations that do not go together. */
+export function validateConfig(config: AgentConfig): readonly ConfigFault[] {
+  return RULES.flatMap((rule) => rule(config));
+}
+
+function simpleValue(raw: unknown): ConfigValue | undefined {
+  if (typeof raw === 'number') return { shape: 'number', value: raw };
+  if (typeof raw === 'string') return { shape: 'text', value: raw };
+  const texts = Array.isArray(raw) ? raw.filter((item) => typeof item === 'string') : [];
+  return texts.length === 0 ? undefined : { shape: 'texts', value: texts };
+}
+
+/** Ranges and sets of values of the table. */
+function checkTable(config: AgentConfig): readonly ConfigFault[] {
+  const values = settingValues(config);
+  return CONFIG_SETTINGS.flatMap((setting) => {
+    const value = simpleValue(values.get(setting.key));
+    const faults = value === undefined ? [] : checkValue(setting, value);
+    return faults.map(({ kind, detail, badValue, path }) =>
+      faultOf(setting.key, detail, { kind, badValue, path }),
+    );
+  });
+}
+
+function checkFeatureGates(config: AgentConfig): readonly ConfigFault[] {
+  return checkGates(config.featureGates).map((error) => ({ ...error, settings: ['featureGates'] }));
+}
+
+/** Defaults in force with or without a file, as JSON for comparison. */
+function isDefault(setting: Setting, value: unknown): boolean {
+  const text = JSON.stringify(value);
+  return [false, true].some((withFile) => JSON.stringify(defaultValue(setting, withFile).value) === text);
+}
+
+/** Values that need a feature gate which is off. */
+function checkNeededGates(config: AgentConfig): readonly ConfigFault[] {
+  const values = settingValues(config);
+  return CONFIG_SETTINGS.flatMap((setting) => {
+    const value = values.get(setting.key);
+    const missing = (setting.gates ?? []).filter((gate) => !namedGateEnabled(config.featureGates, gate));
+    if (missing.length === 0 || isDefault(setting, value)) return [];
+    const detail = `needs the feature gate ${missing.map((gate) => `${gate}=true`).join(' and ')}`;
+    return [
+      faultOf(setting.key, detail, {
+        kind: 'FieldValueForbidden',
+        badValue: value,
+        others: ['featureGates'],
+      }),
+    ];
+  });
+}

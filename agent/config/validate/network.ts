@@ -1,0 +1,60 @@
+/** Rules about addresses, names and packet marks. */
+import { isIP } from 'node:net';
+import { dns1123SubdomainFaults } from '#api/meta/names.ts';
+import type { AgentConfig } from '../gen/config.ts';
+import { type ConfigFault, faultOf } from './fault.ts';
+
+/** Name servers that a resolver file can hold. */
+const MAX_NAME_SERVERS = 3;
+
+function isCIDR(text: string): boolean {
+  const match = /^(?<ip>[^/]+)\/(?<bits>\d{1,3})$/.exec(text)?.groups;
+  const family = isIP(match?.['ip'] ?? '');
+  return family !== 0 && Number(match?.['bits']) <= (family === 4 ? 32 : 128);
+}
+
+function checkDNS({ clusterDNS, clusterDomain }: AgentConfig): readonly ConfigFault[] {
+  const faults = clusterDNS.flatMap((address, index) =>
+    isIP(address) === 0
+      ? [
+          faultOf('clusterDNS', 'must be an IP address such as 10.96.0.10', {
+            badValue: address,
+            path: `[${index}]`,
+          }),
+        ]
+      : [],
+  );
+  if (clusterDNS.length > MAX_NAME_SERVERS) {
+    const detail = `must have at most ${MAX_NAME_SERVERS} addresses, as resolvers read no more`;
+    faults.push(faultOf('clusterDNS', detail, { kind: 'FieldValueTooMany', badValue: clusterDNS }));
+  }
+  const domain = clusterDomain.replace(/\.$/, '');
+  if (domain === '') return faults;
+  const named = dns1123SubdomainFaults(domain);
+  return [...faults, ...named.map((detail) => faultOf('clusterDomain', detail, { badValue: clusterDomain }))];
+}
+
+/** Faults of network settings. */
+export function validateNetwork(config: AgentConfig): readonly ConfigFault[] {
+  const faults = [...checkDNS(config)];
+  const ranges = config.podCIDR === '' ? [] : config.podCIDR.split(',');
+  if (!ranges.every(isCIDR)) {
+    faults.push(
+      faultOf('podCIDR', 'must be an address range such as 10.88.0.0/16', { badValue: config.podCIDR }),
+    );
+  }
+  if (config.nonMasqueradeCidr !== '' && !isCIDR(config.nonMasqueradeCidr)) {
+    const badValue = config.nonMasqueradeCidr;
+    faults.push(faultOf('nonMasqueradeCidr', 'must be an address range such as 10.0.0.0/8', { badValue }));
+  }
+  if (config.iptablesDropBit === config.iptablesMasqueradeBit) {
+    const detail = 'must differ from iptablesMasqueradeBit';
+    const badValue = config.iptablesDropBit;
+    faults.push(faultOf('iptablesDropBit', detail, { badValue, others: ['iptablesMasqueradeBit'] }));
+  }
+  for (const key of ['address', 'healthzBindAddress'] as const) {
+    if (isIP(config[key]) === 0)
+      faults.push(faultOf(key, 'must be an IP address', { badValue: config[key] }));
+  }
+  return faults;
+}

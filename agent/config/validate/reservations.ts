@@ -1,0 +1,103 @@
+/** Rules about resources that are kept back: for the system, by NUMA node, by class. */
+import { compareQuantities, isQuantity } from '#api/meta/quantity.ts';
+import type { AgentConfig } from '../gen/config.ts';
+import { type ConfigFault, faultOf } from './fault.ts';
+
+const RESERVABLE: readonly string[] = ['cpu', 'memory', 'ephemeral-storage', 'pid'];
+
+function checkReserved(config: AgentConfig): readonly ConfigFault[] {
+  return (['systemReserved', 'platReserved'] as const).flatMap((key) =>
+    Object.entries(config[key]).flatMap(([name, badValue]) => {
+      const path = `[${name}]`;
+      if (!RESERVABLE.includes(name)) {
+        const detail = `only ${RESERVABLE.join(', ')} can be reserved`;
+        return [faultOf(key, detail, { kind: 'FieldValueNotSupported', badValue: name, path })];
+      }
+      if (!isQuantity(badValue)) {
+        return [faultOf(key, 'must be a quantity such as 500Mi', { badValue, path })];
+      }
+      return compareQuantities(badValue, '0') < 0
+        ? [faultOf(key, 'must not be negative', { badValue, path })]
+        : [];
+    }),
+  );
+}
+
+/** Why a text is no set of processors such as `0-3,8`. */
+function cpuSetFault(text: string): string | undefined {
+  for (const part of text.split(',')) {
+    const match = /^\s*(?<from>\d{1,5})(?:-(?<to>\d{1,5}))?\s*$/.exec(part)?.groups;
+    if (match === undefined) return 'must be processor numbers and ranges such as 0-3,8';
+    if (Number(match['to'] ?? match['from']) < Number(match['from'])) {
+      return `the range ${part.trim()} runs backwards`;
+    }
+  }
+  return undefined;
+}
+
+function checkReservedCPUs(config: AgentConfig): readonly ConfigFault[] {
+  const key = 'reservedSystemCPUs';
+  const badValue = config.reservedSystemCPUs;
+  if (badValue === '') return [];
+  const detail = cpuSetFault(badValue);
+  const faults = detail === undefined ? [] : [faultOf(key, detail, { badValue })];
+  const cgroups = (['systemReservedCgroup', 'platReservedCgroup'] as const).filter(
+    (one) => config[one] !== '',
+  );
+  if (cgroups.length === 0) return faults;
+  const conflict = `does not go together with ${cgroups.join(' and ')}`;
+  return [...faults, faultOf(key, conflict, { kind: 'FieldValueForbidden', badValue, others: cgroups })];
+}
+
+function checkReservedMemory({ reservedMemory }: AgentConfig): readonly ConfigFault[] {
+  const key = 'reservedMemory';
+  const seen = new Set<string>();
+  return reservedMemory.flatMap(({ numaNode, limits }, index) => {
+    const place = `[${index}].limits`;
+    const faults: ConfigFault[] = [];
+    if (numaNode < 0) {
+      faults.push(faultOf(key, 'must not be negative', { badValue: numaNode, path: `[${index}].numaNode` }));
+    }
+    for (const [name, badValue] of Object.entries(limits)) {
+      const path = `${place}[${name}]`;
+      if (name !== 'memory' && !/^hugepages-./.test(name)) {
+        const detail = 'only memory and hugepages-SIZE can be reserved on a NUMA node';
+        faults.push(faultOf(key, detail, { kind: 'FieldValueNotSupported', badValue: name, path }));
+      }
+      if (!isQuantity(badValue) || compareQuantities(badValue, '0') <= 0) {
+        faults.push(faultOf(key, 'must be a quantity above zero, such as 1Gi', { badValue, path }));
+      }
+      const pair = `${numaNode} ${name}`;
+      if (seen.has(pair)) {
+        const detail = `is reserved on NUMA node ${numaNode} already`;
+        faults.push(faultOf(key, detail, { kind: 'FieldValueDuplicate', badValue: name, path }));
+      }
+      seen.add(pair);
+    }
+    return faults;
+  });
+}
+
+function checkQOSReserved({ qosReserved }: AgentConfig): readonly ConfigFault[] {
+  const key = 'qosReserved';
+  return Object.entries(qosReserved).flatMap(([name, badValue]) => {
+    const path = `[${name}]`;
+    if (name !== 'memory') {
+      const detail = 'only memory can be reserved by class';
+      return [faultOf(key, detail, { kind: 'FieldValueNotSupported', badValue: name, path })];
+    }
+    const percent = /^(?<number>\d{1,3})%$/.exec(badValue)?.groups?.['number'];
+    if (percent !== undefined && Number(percent) <= 100) return [];
+    return [faultOf(key, 'must be a percentage from 0% to 100%', { badValue, path })];
+  });
+}
+
+/** Faults of reservations. */
+export function validateReservations(config: AgentConfig): readonly ConfigFault[] {
+  return [
+    ...checkReserved(config),
+    ...checkReservedCPUs(config),
+    ...checkReservedMemory(config),
+    ...checkQOSReserved(config),
+  ];
+}

@@ -1,0 +1,35 @@
+/** Rules about durations: none runs backwards, and a period that something waits for is not empty. */
+import { formatDurationMs } from '#api/meta/duration.ts';
+import type { AgentConfig } from '../gen/config.ts';
+import { settingValues } from '../setting-values.ts';
+import { CONFIG_SETTINGS } from '../table.ts';
+import { type ConfigFault, faultOf } from './fault.ts';
+
+/** A value below zero switches these off. */
+const MAY_BE_NEGATIVE: ReadonlySet<string> = new Set(['volumeStatsAggPeriod']);
+
+/** Something happens every so often; zero would be without a pause. */
+const ABOVE_ZERO: ReadonlySet<string> = new Set([
+  'syncFrequency',
+  'fileCheckFrequency',
+  'httpCheckFrequency',
+  'nodeStatusUpdateFrequency',
+  'nodeStatusReportFrequency',
+  'runtimeRequestTimeout',
+  'cpuManagerReconcilePeriod',
+  'logging.flushFrequency',
+]);
+
+/** Faults of durations. */
+export function validateTimes(config: AgentConfig): readonly ConfigFault[] {
+  const values = settingValues(config);
+  return CONFIG_SETTINGS.flatMap(({ key, type, range }) => {
+    const value = values.get(key);
+    if (type !== 'duration' || typeof value !== 'number' || range !== undefined) return [];
+    const badValue = formatDurationMs(value);
+    if (ABOVE_ZERO.has(key)) {
+      return value > 0 ? [] : [faultOf(key, 'must be longer than 0s', { badValue })];
+    }
+    return value >= 0 || MAY_BE_NEGATIVE.has(key) ? [] : [faultOf(key, 'must not be negative', { badValue })];
+  });
+}
