@@ -1,5 +1,6 @@
 /** Follows whether a gRPC client is connected, and keeps it trying. */
 import { type Client, connectivityState } from '@grpc/grpc-js';
+import { abortReason } from './abort.ts';
 
 /** Connected, or trying to be. */
 export type ChannelState = 'connected' | 'away';
@@ -41,4 +42,27 @@ export function watchChannelState(client: Client): StateWatcher {
       listeners.clear();
     },
   };
+}
+
+/** Resolves when the channel is in `wanted`, at once if it is. Rejects with the signal's reason. */
+export function untilState(
+  channel: Pick<StateWatcher, 'state' | 'onStateChange'>,
+  wanted: ChannelState,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted === true) return reject(abortReason(signal));
+    if (channel.state() === wanted) return resolve();
+    const stop = channel.onStateChange((state) => {
+      if (state !== wanted) return;
+      signal?.removeEventListener('abort', onAbort);
+      stop();
+      resolve();
+    });
+    function onAbort(): void {
+      stop();
+      if (signal !== undefined) reject(abortReason(signal));
+    }
+    signal?.addEventListener('abort', onAbort, { once: true });
+  });
 }

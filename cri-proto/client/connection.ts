@@ -3,9 +3,8 @@ import { createMessageTypes } from '#api/codec/protobuf/message.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import criV1 from '../data/cri-v1.json' with { type: 'json' };
 import type { ImageService, RuntimeService } from '../gen/cri-v1.ts';
-import { abortReason } from './abort.ts';
 import { type GrpcChannel, openChannel } from './channel.ts';
-import type { ChannelState } from './channel-state.ts';
+import { type ChannelState, untilState } from './channel-state.ts';
 import { DEFAULT_REQUEST_TIMEOUT_MS, defaultTimeoutMs } from './deadlines.ts';
 import { parseEndpoint } from './endpoint.ts';
 import { type CriVersion, negotiateVersion } from './negotiation.ts';
@@ -64,7 +63,7 @@ export function connectRuntime(options: ConnectOptions): CriConnection {
     channel,
     state: channel.state,
     onStateChange: channel.onStateChange,
-    whenConnected: (signal) => whenConnected(channel, signal),
+    whenConnected: (signal) => untilState(channel, 'connected', signal),
     criVersion: () => runtimeChannel.version() ?? imageChannel.version(),
     close: channel.close,
   };
@@ -73,21 +72,3 @@ export function connectRuntime(options: ConnectOptions): CriConnection {
 /** The interfaces come from the table that the methods were made of; the first name stands for the rest. */
 const isRuntimeService = (methods: object): methods is RuntimeService => 'version' in methods;
 const isImageService = (methods: object): methods is ImageService => 'listImages' in methods;
-
-function whenConnected(channel: GrpcChannel, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal?.throwIfAborted();
-    if (channel.state() === 'connected') return resolve();
-    const stop = channel.onStateChange((state) => {
-      if (state !== 'connected') return;
-      signal?.removeEventListener('abort', onAbort);
-      stop();
-      resolve();
-    });
-    function onAbort(): void {
-      stop();
-      if (signal !== undefined) reject(abortReason(signal));
-    }
-    signal?.addEventListener('abort', onAbort, { once: true });
-  });
-}

@@ -17,7 +17,7 @@ export function defaultTimeoutMs(rpc: string, request: object, baseMs: number): 
     case 'StopContainer':
     case 'CheckpointContainer':
       return baseMs + requestedMs(request);
-    // CRI: "timeout: 0 means run forever".
+    // CRI: a command without a timeout may run for ever.
     case 'ExecSync': {
       const requested = requestedMs(request);
       return requested === 0 ? 0 : baseMs + requested;

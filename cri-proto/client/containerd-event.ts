@@ -1,0 +1,112 @@
+/** One event of containerd, from its envelope. Pure. */
+import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
+import type { MessageTypes } from '#api/codec/protobuf/message.ts';
+
+/** The process that an event is about. */
+interface ProcessEvent {
+  readonly containerId: string;
+  readonly pid: number;
+}
+
+interface ProcessEnd extends ProcessEvent {
+  /** The exec's ID; undefined if the container's first process ended. */
+  readonly execId: string | undefined;
+  readonly exitStatus: number;
+  /** Wall time in ms; undefined if containerd did not say. */
+  readonly exitedAtMs: number | undefined;
+}
+
+/** Containers of containerd are the CRI's containers and its sandboxes, under the same IDs. */
+export type ContainerdEvent =
+  | ({ readonly kind: 'task-create' | 'task-start' } & ProcessEvent)
+  | ({ readonly kind: 'task-exit' | 'task-delete' } & ProcessEnd)
+  | { readonly kind: 'task-oom'; readonly containerId: string }
+  | { readonly kind: 'container-create'; readonly containerId: string; readonly image: string }
+  | { readonly kind: 'container-delete'; readonly containerId: string }
+  | { readonly kind: 'sandbox-create' | 'sandbox-start'; readonly sandboxId: string }
+  | {
+      readonly kind: 'sandbox-exit';
+      readonly sandboxId: string;
+      readonly exitStatus: number;
+      readonly exitedAtMs: number | undefined;
+    }
+  | { readonly kind: 'image-create' | 'image-update' | 'image-delete'; readonly name: string };
+
+type Parser = (body: DecodedMessage) => ContainerdEvent;
+
+const PARSERS: Readonly<Record<string, Parser>> = {
+  'containerd.events.TaskCreate': (body) => ({ kind: 'task-create', ...parseProcess(body) }),
+  'containerd.events.TaskStart': (body) => ({ kind: 'task-start', ...parseProcess(body) }),
+  'containerd.events.TaskExit': (body) => ({ kind: 'task-exit', ...parseEnd(body) }),
+  'containerd.events.TaskDelete': (body) => ({ kind: 'task-delete', ...parseEnd(body) }),
+  'containerd.events.TaskOOM': (body) => ({ kind: 'task-oom', containerId: text(body['containerId']) }),
+  'containerd.events.ContainerCreate': (body) => ({
+    kind: 'container-create',
+    containerId: text(body['id']),
+    image: text(body['image']),
+  }),
+  'containerd.events.ContainerDelete': (body) => ({
+    kind: 'container-delete',
+    containerId: text(body['id']),
+  }),
+  'containerd.events.SandboxCreate': (body) => ({
+    kind: 'sandbox-create',
+    sandboxId: text(body['sandboxId']),
+  }),
+  'containerd.events.SandboxStart': (body) => ({ kind: 'sandbox-start', sandboxId: text(body['sandboxId']) }),
+  'containerd.events.SandboxExit': (body) => ({
+    kind: 'sandbox-exit',
+    sandboxId: text(body['sandboxId']),
+    exitStatus: number(body['exitStatus']),
+    exitedAtMs: milliseconds(body['exitedAt']),
+  }),
+  'containerd.events.ImageCreate': (body) => ({ kind: 'image-create', name: text(body['name']) }),
+  'containerd.events.ImageUpdate': (body) => ({ kind: 'image-update', name: text(body['name']) }),
+  'containerd.events.ImageDelete': (body) => ({ kind: 'image-delete', name: text(body['name']) }),
+};
+
+/** The event in a decoded `Envelope`; undefined for other namespaces and for kinds that the node has no use for.
+ *  @throws ProtobufError if the event's bytes are broken. */
+export function parseContainerdEvent(
+  types: MessageTypes,
+  envelope: DecodedMessage,
+  namespace: string,
+): ContainerdEvent | undefined {
+  const { event } = envelope;
+  if (envelope['namespace'] !== namespace || !isMessage(event)) return undefined;
+  // `containerd.events.TaskExit` until now; a URL's last part in protobuf's own habit.
+  const typeUrl = text(event['typeUrl']);
+  const type = typeUrl.slice(typeUrl.lastIndexOf('/') + 1);
+  const parse = PARSERS[type];
+  const { value } = event;
+  if (parse === undefined || !(value instanceof Uint8Array)) return undefined;
+  return parse(types.type(type).decode(value));
+}
+
+function parseProcess(body: DecodedMessage): ProcessEvent {
+  return { containerId: text(body['containerId']), pid: number(body['pid']) };
+}
+
+function parseEnd(body: DecodedMessage): ProcessEnd {
+  const process = parseProcess(body);
+  const id = text(body['id']);
+  return {
+    ...process,
+    // The container's first process goes by the container's own ID.
+    execId: id === '' || id === process.containerId ? undefined : id,
+    exitStatus: number(body['exitStatus']),
+    exitedAtMs: milliseconds(body['exitedAt']),
+  };
+}
+
+function isMessage(value: unknown): value is DecodedMessage {
+  return typeof value === 'object' && value !== null;
+}
+
+const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+const number = (value: unknown): number => (typeof value === 'number' ? value : 0);
+
+function milliseconds(timestamp: unknown): number | undefined {
+  if (!isMessage(timestamp) || typeof timestamp['seconds'] !== 'bigint') return undefined;
+  return Number(timestamp['seconds']) * 1000 + number(timestamp['nanos']) / 1e6;
+}

@@ -1,0 +1,85 @@
+/** The one form in which the node sees events of any runtime. Pure. */
+import type { ContainerEventResponse } from '../gen/cri-v1.ts';
+import type { ContainerdEvent } from './containerd-event.ts';
+
+/** Something happened to a container or, under its own ID, to a sandbox. An event is a fact;
+ *  the runtime's own status may lag behind it. */
+export interface ContainerRuntimeEvent {
+  readonly kind: 'created' | 'started' | 'stopped' | 'deleted' | 'oom';
+  /** The ID of the container or of the sandbox. */
+  readonly containerId: string;
+  /** Of `stopped`, where the runtime says it. */
+  readonly exitCode?: number;
+  /** Of `stopped`: wall time in ms. */
+  readonly exitedAtMs?: number;
+}
+
+/** `resync`: the events that follow are complete from here on, what came before may have been missed: list everything.
+ *  `unsupported`: this runtime sends no events; until the next `resync` only listing tells. */
+export type RuntimeEvent =
+  | ContainerRuntimeEvent
+  | { readonly kind: 'resync' }
+  | { readonly kind: 'unsupported' };
+
+const CRI_KINDS: Readonly<Record<string, ContainerRuntimeEvent['kind']>> = {
+  CONTAINER_CREATED_EVENT: 'created',
+  CONTAINER_STARTED_EVENT: 'started',
+  CONTAINER_STOPPED_EVENT: 'stopped',
+  CONTAINER_DELETED_EVENT: 'deleted',
+};
+
+/** Undefined for kinds that are newer than this table. */
+export function fromCriEvent(event: ContainerEventResponse): ContainerRuntimeEvent | undefined {
+  const { containerId } = event;
+  const kind = CRI_KINDS[event.containerEventType];
+  if (kind === undefined) return undefined;
+  const status = event.containersStatuses.find((candidate) => candidate.id === containerId);
+  if (kind !== 'stopped' || status === undefined || status.state !== 'CONTAINER_EXITED') {
+    return { kind, containerId };
+  }
+  return stopped(
+    containerId,
+    status.exitCode,
+    status.finishedAt === 0n ? undefined : Number(status.finishedAt) / 1e6,
+  );
+}
+
+/** Undefined for what does not change a container's state: execs, task creation and deletion, images. */
+export function fromContainerdEvent(event: ContainerdEvent): ContainerRuntimeEvent | undefined {
+  switch (event.kind) {
+    case 'container-create':
+      return { kind: 'created', containerId: event.containerId };
+    case 'task-start':
+      return { kind: 'started', containerId: event.containerId };
+    case 'task-exit':
+      if (event.execId !== undefined) return undefined;
+      return stopped(event.containerId, event.exitStatus, event.exitedAtMs);
+    case 'task-oom':
+      return { kind: 'oom', containerId: event.containerId };
+    case 'container-delete':
+      return { kind: 'deleted', containerId: event.containerId };
+    case 'sandbox-exit':
+      return stopped(event.sandboxId, event.exitStatus, event.exitedAtMs);
+    case 'sandbox-create':
+      return { kind: 'created', containerId: event.sandboxId };
+    case 'sandbox-start':
+      return { kind: 'started', containerId: event.sandboxId };
+    case 'task-create':
+    case 'task-delete':
+    case 'image-create':
+    case 'image-update':
+    case 'image-delete':
+      return undefined;
+    default:
+      return event satisfies never;
+  }
+}
+
+function stopped(
+  containerId: string,
+  exitCode: number,
+  exitedAtMs: number | undefined,
+): ContainerRuntimeEvent {
+  const event = { kind: 'stopped', containerId, exitCode } as const;
+  return exitedAtMs === undefined ? event : { ...event, exitedAtMs };
+}

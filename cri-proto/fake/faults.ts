@@ -1,0 +1,69 @@
+/** Faults that a test lays out for coming calls, and a record of the calls that came. */
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { FakeFailure, type FakeFailureReason } from './failure.ts';
+
+export interface RecordedCall {
+  /** The rpc's name: `RunPodSandbox`. */
+  readonly method: string;
+  readonly request: unknown;
+}
+
+/** Faults are used up in order, one per call of the method; a call may meet several in a row if they only delay. */
+export interface Faults {
+  /** The next call of `method` fails before it changes anything. */
+  readonly failNext: (method: string, reason: FakeFailureReason, details?: string) => void;
+  /** The next call is carried out, and then fails: the client cannot know. */
+  readonly failNextAfterwards: (method: string, reason: FakeFailureReason, details?: string) => void;
+  /** The next call waits that long (ms of the fake's clock) before it is carried out. */
+  readonly delayNext: (method: string, delayMs: number) => void;
+  /** The next call waits until the returned function is called, or for ever. */
+  readonly hangNext: (method: string) => () => void;
+  /** Every call so far, in order. */
+  readonly calls: () => readonly RecordedCall[];
+}
+
+export interface FaultGate extends Faults {
+  /** Runs `work` as the plan says. */
+  readonly pass: <T>(method: string, request: unknown, work: () => T | Promise<T>) => Promise<T>;
+}
+
+type Fault =
+  | { readonly kind: 'fail' | 'fail-afterwards'; readonly failure: FakeFailure }
+  | { readonly kind: 'wait'; readonly until: () => Promise<void> };
+
+export function createFaults(clock: Clock): FaultGate {
+  const planned = new Map<string, Fault[]>();
+  const calls: RecordedCall[] = [];
+
+  function plan(method: string, fault: Fault): void {
+    planned.set(method, [...(planned.get(method) ?? []), fault]);
+  }
+
+  const failure = (reason: FakeFailureReason, details = `injected ${reason}`): FakeFailure =>
+    new FakeFailure(reason, details);
+
+  return {
+    failNext: (method, reason, details) => plan(method, { kind: 'fail', failure: failure(reason, details) }),
+    failNextAfterwards: (method, reason, details) =>
+      plan(method, { kind: 'fail-afterwards', failure: failure(reason, details) }),
+    delayNext: (method, delayMs) => plan(method, { kind: 'wait', until: () => sleep(clock, delayMs) }),
+    hangNext(method) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      plan(method, { kind: 'wait', until: () => promise });
+      return resolve;
+    },
+    calls: () => calls,
+    async pass(method, request, work) {
+      calls.push({ method, request });
+      let fault = planned.get(method)?.shift();
+      while (fault?.kind === 'wait') {
+        await fault.until();
+        fault = planned.get(method)?.shift();
+      }
+      if (fault?.kind === 'fail') throw fault.failure;
+      const result = await work();
+      if (fault?.kind === 'fail-afterwards') throw fault.failure;
+      return result;
+    },
+  };
+}
