@@ -1,6 +1,6 @@
 /** `nodeagent install` and `nodeagent uninstall`: puts program, units and configuration in place and starts them,
  *  and takes them away again. Both are safe to repeat. */
-import { access, copyFile, mkdir, readdir, rm, rmdir, writeFile } from 'node:fs/promises';
+import { access, copyFile, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { findProgram, findRuntimePrograms } from '#agent/runtime/managed/programs.ts';
 import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
@@ -33,6 +33,8 @@ export interface InstallOptions {
 }
 
 export interface UninstallOptions {
+  /** Folder with the configuration that `install` puts, to know it again. */
+  readonly repository: string;
   readonly root: string;
   /** Also removes configuration, manifests, images and everything else that was stored. */
   readonly purge: boolean;
@@ -98,10 +100,12 @@ export async function uninstall(deps: InstallDeps, options: UninstallOptions): P
   }
   for (const unit of units) await rm(join(paths.units, unit), { force: true });
   if (options.root === '/' && units.length > 0) await deps.systemctl(['daemon-reload']);
+  const original = await readFile(join(options.repository, 'packaging', 'config.yaml'), 'utf8');
   await rm(paths.program, { recursive: true, force: true });
   await rm(paths.command, { force: true });
-  await removeConfiguration(paths, options);
-  deps.say(options.purge ? 'removed, with configuration and data' : `removed; kept: ${paths.configDir}`);
+  await removeConfiguration(paths, options, original);
+  const kept = (await isThere(paths.configDir)) ? `; kept: ${paths.configDir}` : '';
+  deps.say(options.purge ? 'removed, with configuration and data' : `removed${kept}`);
 }
 
 /** Stopping the pods' unit stops the pods, so it comes after the agent and before containerd. */
@@ -112,11 +116,31 @@ async function stopUnits(deps: InstallDeps, units: readonly string[]): Promise<v
   deps.say('agent, pods and containerd stopped');
 }
 
-async function removeConfiguration(paths: InstallPaths, options: UninstallOptions): Promise<void> {
-  if (!options.purge) return removeIfEmpty(paths.manifests);
-  for (const path of [paths.configDir, paths.defaults, ...paths.data]) {
-    await rm(path, { recursive: true, force: true });
+async function removeConfiguration(
+  paths: InstallPaths,
+  options: UninstallOptions,
+  original: string,
+): Promise<void> {
+  if (options.purge) {
+    for (const path of [paths.configDir, paths.defaults, ...paths.data]) {
+      await rm(path, { recursive: true, force: true });
+    }
+    return;
   }
+  // A configuration that nobody changed is ours, any other is the user's.
+  if ((await readText(paths.config)) === original) await rm(paths.config);
+  if (isOnlyEndpoint(await readText(paths.defaults))) await rm(paths.defaults);
+  await removeIfEmpty(paths.manifests);
+  await removeIfEmpty(paths.configDir);
+}
+
+/** Whether a defaults file says no more than `install` wrote. */
+function isOnlyEndpoint(text: string): boolean {
+  return /^NODEAGENT_RUNTIME_ENDPOINT=.*\n$/.test(text);
+}
+
+async function readText(path: string): Promise<string> {
+  return readFile(path, 'utf8').catch(() => '');
 }
 
 async function removeIfEmpty(folder: string): Promise<void> {

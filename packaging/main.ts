@@ -21,6 +21,9 @@ export interface InstallIo {
   readonly say: (text: string) => void;
 }
 
+/** The sources this runs from: a checkout, or the installed program itself. */
+const REPOSITORY = resolve(import.meta.dirname, '..');
+
 const COMMON_OPTIONS = {
   help: { type: 'boolean', short: 'h' },
   root: { type: 'string', default: '/' },
@@ -49,7 +52,7 @@ async function runInstall(deps: InstallDeps, args: string[]): Promise<void> {
   });
   if (values.help === true) return deps.say(INSTALL_HELP);
   await install(deps, {
-    repository: resolve(import.meta.dirname, '..'),
+    repository: REPOSITORY,
     root: resolve(values.root),
     endpoint: values['container-runtime-endpoint'],
     start: values.start,
@@ -62,5 +65,5 @@ async function runUninstall(deps: InstallDeps, args: string[]): Promise<void> {
     options: { ...COMMON_OPTIONS, purge: { type: 'boolean', default: false } },
   });
   if (values.help === true) return deps.say(INSTALL_HELP);
-  await uninstall(deps, { root: resolve(values.root), purge: values.purge });
+  await uninstall(deps, { repository: REPOSITORY, root: resolve(values.root), purge: values.purge });
 }

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import { renderGuide } from './guide.ts';
+import { DemoRootError, demoLayout } from './layout.ts';
+import { type DemoCommand, DemoUsageError, parseDemoOptions } from './options.ts';
+
+describe('parseDemoOptions', () => {
+  test.each<[readonly string[], DemoCommand]>([
+    [[], { kind: 'start', runtime: { kind: 'managed' }, detach: false }],
+    [['--detach'], { kind: 'start', runtime: { kind: 'managed' }, detach: true }],
+    [['--machine-runtime'], { kind: 'start', runtime: { kind: 'machine' }, detach: false }],
+    [
+      ['--container-runtime-endpoint=/run/x.sock'],
+      { kind: 'start', runtime: { kind: 'endpoint', endpoint: 'unix:///run/x.sock' }, detach: false },
+    ],
+    [['--stop'], { kind: 'stop' }],
+    [['--help', '--stop'], { kind: 'help' }],
+  ])('%j', (argv, expected) => {
+    expect(parseDemoOptions(argv)).toEqual(expected);
+  });
+
+  test.each([
+    [['--stop', '--detach']],
+    [['--machine-runtime', '--container-runtime-endpoint=/x']],
+    [['--container-runtime-endpoint=tcp://1.2.3.4']],
+    [['--nonsense']],
+    [['word']],
+  ])('refuses %j', (argv) => {
+    expect(() => parseDemoOptions(argv)).toThrow(DemoUsageError);
+  });
+});
+
+describe('demoLayout', () => {
+  test('keeps everything below the root but the note for the command', () => {
+    const layout = demoLayout('/var/lib/demo', '/repo');
+    const { socketNote, containerd, agentRoot, podLogs, agentSocket, agentLog, agentPid, record } = layout;
+    expect(socketNote).toBe('/repo/.cache/demo-socket');
+    const { rootDir, stateDir, socketPath } = containerd;
+    const paths = [
+      rootDir,
+      stateDir,
+      socketPath,
+      agentRoot,
+      podLogs,
+      agentSocket,
+      agentLog,
+      agentPid,
+      record,
+    ];
+    expect(paths.filter((path) => !path.startsWith('/var/lib/demo/'))).toEqual([]);
+  });
+
+  test.each(['/', '/home', 'relative/path', '/a/../b', '/a//b', `/var/${'x'.repeat(80)}`, '/a/b c'])(
+    'refuses %s, which is removed as a whole at the end',
+    (root) => {
+      expect(() => demoLayout(root, '/repo')).toThrow(DemoRootError);
+    },
+  );
+});
+
+describe('renderGuide', () => {
+  test('names a pod that runs, and the command from where the user is', () => {
+    const line = { ready: '1/1', restarts: 0, age: '', ip: '', settled: true };
+    const text = renderGuide({
+      repository: '/repo',
+      workingDir: '/repo/docs',
+      manifests: '/repo/examples/manifests',
+      agentLog: '/log',
+      lines: [
+        { ...line, name: 'default/job', status: 'Completed' },
+        { ...line, name: 'default/web', status: 'Running' },
+      ],
+      foreground: true,
+    });
+    expect(text).toContain('../nodeagent exec -it web -- sh');
+    expect(text).toContain('Ctrl-C stops the agent');
+  });
+});

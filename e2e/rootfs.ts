@@ -1,0 +1,79 @@
+/** The root file system of the end-to-end test: a minimal Debian with systemd and what nodeagent needs.
+ *  Made once by debootstrap and kept in .cache/; every machine gets a copy of its own. */
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+const SUITE = 'bookworm';
+const PACKAGES: readonly string[] = [
+  'systemd',
+  'systemd-sysv',
+  'dbus',
+  'procps',
+  'iproute2',
+  'iptables',
+  'containerd',
+  'runc',
+  'containernetworking-plugins',
+  'busybox-static',
+  'catatonit',
+  'ca-certificates',
+  'libatomic1',
+  'libstdc++6',
+];
+/** Services of the base system that only cost time, and the distribution's containerd: ours is another one. */
+const DISABLED: readonly string[] = [
+  'containerd.service',
+  'apt-daily.timer',
+  'apt-daily-upgrade.timer',
+  'dpkg-db-backup.timer',
+  'e2scrub_all.timer',
+  'e2scrub_reap.service',
+  'fstrim.timer',
+  'systemd-timesyncd.service',
+];
+const BUILD_TIMEOUT_MS = 600_000;
+
+/** Folder of the cached system, built first when the recipe changed or there is none. Needs root and, for building,
+ *  a Debian mirror (NODEAGENT_DEBIAN_MIRROR, http://deb.debian.org/debian unless set). */
+export async function cachedRootfs(): Promise<string> {
+  const recipe = createHash('sha256')
+    .update(JSON.stringify([SUITE, PACKAGES, DISABLED]))
+    .digest('hex');
+  const cache = resolve(import.meta.dirname, '..', '.cache');
+  const folder = join(cache, `rootfs-${recipe.slice(0, 12)}`);
+  if (await isFilled(folder)) return folder;
+  await mkdir(cache, { recursive: true });
+  const partial = `${folder}.partial`;
+  await rm(partial, { recursive: true, force: true });
+  await build(partial);
+  await rename(partial, folder);
+  return folder;
+}
+
+async function build(folder: string): Promise<void> {
+  const mirror = process.env['NODEAGENT_DEBIAN_MIRROR'] ?? 'http://deb.debian.org/debian';
+  process.stdout.write(`building the end-to-end system from ${mirror}; this is done once\n`);
+  await run('debootstrap', ['--variant=minbase', `--include=${PACKAGES.join(',')}`, SUITE, folder, mirror], {
+    timeout: BUILD_TIMEOUT_MS,
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  await run('systemctl', [`--root=${folder}`, 'disable', ...DISABLED]);
+  await rm(join(folder, 'var/cache/apt/archives'), { recursive: true, force: true });
+  await rm(join(folder, 'var/lib/apt/lists'), { recursive: true, force: true });
+  await writeFile(join(folder, 'etc/hostname'), 'node1\n');
+  // Logs must outlive a reboot for the test to read them.
+  await mkdir(join(folder, 'var/log/journal'), { recursive: true });
+}
+
+async function isFilled(folder: string): Promise<boolean> {
+  try {
+    return (await readdir(folder)).length > 0;
+  } catch {
+    // Not built yet.
+    return false;
+  }
+}
