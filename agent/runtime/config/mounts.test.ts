@@ -76,6 +76,14 @@ describe('containerMounts', () => {
     expect(containerMounts(mountsInput)).toMatchObject({ kind: 'error' });
   });
 
+  test('mounts no termination log where the path is empty', () => {
+    const container = { ...BASE_CONTAINER, terminationMessagePath: '' };
+    expect(containerMounts(input([], { container, terminationLog: '/pods/last' }))).toEqual({
+      kind: 'ok',
+      mounts: [],
+    });
+  });
+
   test('leaves /etc/hosts to a container that mounts its own', () => {
     const container = { volumeMounts: [{ ...MOUNT, mountPath: '/etc/hosts/' }] };
     expect(mountsHostsFile(container)).toBe(false);

@@ -90,8 +90,8 @@ export function containerMounts(input: MountsInput): MountsResult {
   if (hostsFile !== undefined && mountsHostsFile(container)) {
     mounts.push({ containerPath: HOSTS_FILE, hostPath: hostsFile, readonly: false, selinuxRelabel: seLinux });
   }
-  if (terminationLog !== undefined) {
-    const containerPath = container.terminationMessagePath ?? DEFAULT_TERMINATION_LOG;
+  const containerPath = container.terminationMessagePath ?? DEFAULT_TERMINATION_LOG;
+  if (terminationLog !== undefined && containerPath !== '') {
     mounts.push({ containerPath, hostPath: terminationLog, readonly: false, selinuxRelabel: seLinux });
   }
   return { kind: 'ok', mounts };

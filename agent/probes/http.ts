@@ -1,0 +1,17 @@
+/** Probes a container by HTTP: 200 to 399 is success. */
+import { HttpGetError, type HttpGetRequest, httpGet } from './http-get.ts';
+import type { ProbeResult } from './runner.ts';
+
+export async function probeHttp(request: HttpGetRequest, signal: AbortSignal): Promise<ProbeResult> {
+  try {
+    const { statusCode, body } = await httpGet(request, signal);
+    if (statusCode < 200 || statusCode >= 400) {
+      return { outcome: 'failure', output: `HTTP probe failed with statuscode: ${statusCode}` };
+    }
+    if (statusCode < 300) return { outcome: 'success', output: body };
+    return { outcome: 'warning', output: `redirect to another host was not followed (${statusCode})` };
+  } catch (thrown) {
+    if (thrown instanceof HttpGetError) return { outcome: 'failure', output: thrown.message };
+    throw thrown;
+  }
+}

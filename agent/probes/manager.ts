@@ -1,0 +1,104 @@
+/** All probes of the node: starts and stops them as containers come and go, and answers what they found. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import type { ProbeVerdict } from '../pods/plan.ts';
+import {
+  type ContainerProbes,
+  createContainerProbes,
+  isProbed,
+  type ProbeTarget,
+} from './container-probes.ts';
+import type { ProbeRunner } from './runner.ts';
+import type { PodTargets } from './targets.ts';
+
+export interface ProbeManagerDeps {
+  readonly clock: Clock;
+  readonly run: ProbeRunner;
+  /** A verdict of this pod changed. Never called from within `sync`. */
+  readonly onChange: (podUID: string) => void;
+  readonly event: (
+    pod: Pod,
+    type: 'Warning',
+    reason: 'Unhealthy' | 'ProbeWarning',
+    message: string,
+    container: Container,
+  ) => void;
+  /** 0 to 1; Math.random unless given. */
+  readonly random?: () => number;
+}
+
+export interface ProbeManagerOptions {
+  /** Feature gate ProbeTerminationGracePeriod. */
+  readonly probeGracePeriod: boolean;
+}
+
+export interface ProbeManager {
+  /** Probes exactly these containers of the pod from now on; `undefined` ends all of its probes. Cheap when nothing
+   *  changed. */
+  sync(podUID: string, targets: PodTargets | undefined): void;
+  /** What is known of a container under probing; `undefined` for any other. */
+  verdict(containerId: string): ProbeVerdict | undefined;
+  /** Ends all probes. */
+  stop(): void;
+}
+
+interface ProbedPod {
+  podIP: string;
+  readonly containers: Map<string, ContainerProbes>;
+}
+
+export function createProbeManager(deps: ProbeManagerDeps, options: ProbeManagerOptions): ProbeManager {
+  const { clock, run, random = Math.random } = deps;
+  const bornAtMs = clock.now();
+  const pods = new Map<string, ProbedPod>();
+  const byContainer = new Map<string, ContainerProbes>();
+
+  /** After a restart of the agent all containers are new to it at once; their probes are spread over a period. */
+  const jitterOf = ({ startedAtMs }: ProbeTarget): number => (startedAtMs < bornAtMs ? random() : 0);
+
+  function begin(podUID: string, probed: ProbedPod, pod: Pod, target: ProbeTarget): void {
+    const { container } = target;
+    const probes = createContainerProbes(
+      {
+        clock,
+        run,
+        podIP: () => probed.podIP,
+        onChange: () => deps.onChange(podUID),
+        event: (reason, message) => deps.event(pod, 'Warning', reason, message, container),
+      },
+      { pod, target, jitter: jitterOf(target), probeGracePeriod: options.probeGracePeriod },
+    );
+    probed.containers.set(target.containerId, probes);
+    byContainer.set(target.containerId, probes);
+  }
+
+  function end(probed: ProbedPod, containerId: string): void {
+    probed.containers.get(containerId)?.stop();
+    probed.containers.delete(containerId);
+    byContainer.delete(containerId);
+  }
+
+  function sync(podUID: string, targets: PodTargets | undefined): void {
+    const wanted = (targets?.containers ?? []).filter(({ container }) => isProbed(container));
+    const probed = pods.get(podUID) ?? { podIP: '', containers: new Map<string, ContainerProbes>() };
+    const ids = new Set(wanted.map(({ containerId }) => containerId));
+    for (const id of probed.containers.keys()) if (!ids.has(id)) end(probed, id);
+    if (targets === undefined || wanted.length === 0) {
+      pods.delete(podUID);
+      return;
+    }
+    probed.podIP = targets.podIP;
+    pods.set(podUID, probed);
+    for (const target of wanted) {
+      if (!probed.containers.has(target.containerId)) begin(podUID, probed, targets.pod, target);
+    }
+  }
+
+  return {
+    sync,
+    verdict: (containerId) => byContainer.get(containerId)?.verdict(),
+    stop() {
+      for (const podUID of pods.keys()) sync(podUID, undefined);
+    },
+  };
+}

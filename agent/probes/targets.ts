@@ -1,0 +1,31 @@
+/** Which containers of a pod are to be probed now, from what is wanted and what was seen. Pure. */
+import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import type { ObservedContainer, PodObservation } from '../observe/types.ts';
+import { isProbed, type ProbeTarget } from './container-probes.ts';
+
+export interface PodTargets {
+  readonly pod: Pod;
+  /** Empty while it isn't known. */
+  readonly podIP: string;
+  readonly containers: readonly ProbeTarget[];
+}
+
+/** The newest running instance of every app container and sidecar that has a probe.
+ *  @param hostIP the node's address, which is the pod's own with host networking */
+export function probeTargets(pod: Pod, observed: PodObservation, hostIP: string): PodTargets {
+  const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  const probed = [...sidecars, ...(pod.spec?.containers ?? [])].filter(isProbed);
+  const containers = probed.flatMap((container) =>
+    targetOf(
+      container,
+      observed.containers.find(({ name }) => name === container.name),
+    ),
+  );
+  const podIP = pod.spec?.hostNetwork === true ? hostIP : (observed.sandboxes[0]?.ips[0] ?? '');
+  return { pod, podIP, containers };
+}
+
+function targetOf(container: Container, newest: ObservedContainer | undefined): readonly ProbeTarget[] {
+  if (newest?.state !== 'running') return [];
+  return [{ containerId: newest.id, container, startedAtMs: newest.startedAtMs }];
+}
