@@ -12,7 +12,6 @@ import { podContentHash, validateStaticIdentity, withStaticIdentity } from './st
 import type {
   ConfigObject,
   ManifestOrigin,
-  ManifestPlace,
   ManifestSet,
   ReadManifests,
   SourceObject,
@@ -23,6 +22,8 @@ export interface ManifestReaderDeps {
   readonly clock: Pick<Clock, 'now'>;
   readonly nodeName: string;
   readonly vocabulary: Vocabulary;
+  /** The feature gate ExpandedDNSConfig. Default false. */
+  readonly expandedDNSConfig?: boolean;
 }
 
 /** Work between two turns of the event loop. */
@@ -64,11 +65,10 @@ function configObject(decoded: Exclude<DecodedObject, { kind: 'Pod' | 'Unknown' 
   }
 }
 
-/** One decoded object to the set that holds just it, or just its rejection. */
-function readObject(
+/** One object of a document to the set that holds just it, or just its rejection. */
+export function readPart(
   deps: ManifestReaderDeps,
-  decoded: DecodedObject,
-  manifest: unknown,
+  { decoded, manifest }: DocumentPart,
   origin: ManifestOrigin,
   previous: ManifestSet | undefined,
 ): ManifestSet {
@@ -88,31 +88,35 @@ function readObject(
   const context = { nodeName, vocabulary, origin, hash, seenMs: clock.now() };
   const named = withStaticIdentity(decoded.object, context);
   const earlier = [...decoded.errors, ...validateStaticIdentity(decoded.object)];
-  const { pod, errors } = defaultAndValidatePod(named, { vocabulary }, earlier);
+  const options = { vocabulary, expandedDNSConfig: deps.expandedDNSConfig === true };
+  const { pod, errors } = defaultAndValidatePod(named, options, earlier);
   if (errors.length > 0) return reject(errors);
   return { pods: [knownPod({ pod, origin }, previous, vocabulary)], objects: [], rejected: [] };
 }
 
-/** One parsed document, a set for each object in it. */
-export function readDocument(
-  deps: ManifestReaderDeps,
-  document: ParsedDocument,
-  place: ManifestPlace,
-  previous: ManifestSet | undefined,
-): readonly ManifestSet[] {
-  const origin = { ...place, document: document.number };
-  if (document.value === undefined || document.errors.length > 0) {
-    const known = document.value === undefined ? [] : decodeManifestDocument(document.value, deps.vocabulary);
-    const identity = known[0]?.identity ?? formatIdentity('Document', undefined, document.number);
-    const later = known.length === 1 ? (known[0]?.errors ?? []) : [];
-    return [
-      { pods: [], objects: [], rejected: [{ origin, identity, errors: [...document.errors, ...later] }] },
-    ];
+/** One object of a document, decoded and as it was written. */
+export interface DocumentPart {
+  readonly decoded: DecodedObject;
+  readonly manifest: unknown;
+  /** `2`, or `2[0]` for an item of a list. */
+  readonly number: string;
+}
+
+/** The objects of a parsed document. One that could not be parsed is a single part with its faults. */
+export function splitDocument(document: ParsedDocument, words: Vocabulary): readonly DocumentPart[] {
+  const { number, value, errors } = document;
+  const found = value === undefined ? [] : decodeManifestDocument(value, words);
+  if (value === undefined || errors.length > 0) {
+    const [only] = found;
+    const identity = only?.identity ?? formatIdentity('Document', undefined, number);
+    // A document with a key given twice is read as far as that, to report its other faults, too.
+    const later = found.length === 1 ? (only?.errors ?? []) : [];
+    const decoded = { kind: 'Unknown', object: undefined, identity, errors: [...errors, ...later] } as const;
+    return [{ decoded, manifest: value, number }];
   }
-  return decodeManifestDocument(document.value, deps.vocabulary).map((decoded) => {
+  return found.map((decoded) => {
     const at = decoded.item === undefined ? '' : `[${decoded.item}]`;
-    const manifest = manifestOf(document.value, decoded.item);
-    return readObject(deps, decoded, manifest, { ...origin, document: `${document.number}${at}` }, previous);
+    return { decoded, manifest: manifestOf(value, decoded.item), number: `${number}${at}` };
   });
 }
 
@@ -122,7 +126,9 @@ export function createManifestReader(deps: ManifestReaderDeps): ReadManifests {
     const sets: ManifestSet[] = [];
     let turnStart = performance.now();
     for (const document of await parseDocumentsInTurns(bytes, signal)) {
-      sets.push(...readDocument(deps, document, place, previous));
+      for (const part of splitDocument(document, deps.vocabulary)) {
+        sets.push(readPart(deps, part, { ...place, document: part.number }, previous));
+      }
       if (performance.now() - turnStart < TURN_MS) continue;
       await nextTurn(undefined, { signal });
       turnStart = performance.now();

@@ -73,13 +73,15 @@ export function mergeSnapshots(
       const identity = objectIdentity(entry);
       return claims.claim(identity, [identity], entry.origin);
     });
+  const unread = expected.filter(
+    (name) => !ordered.some((snapshot) => snapshot.source === name && snapshot.partial !== true),
+  );
   return {
     pods,
     objects,
     rejected: ordered.flatMap((snapshot) => snapshot.rejected),
     conflicts: claims.conflicts,
-    complete: expected.every((name) =>
-      ordered.some((snapshot) => snapshot.source === name && snapshot.partial !== true),
-    ),
+    complete: unread.length === 0,
+    unread,
   };
 }

@@ -99,4 +99,6 @@ export interface DesiredState {
   readonly conflicts: readonly SourceConflict[];
   /** Every configured source has delivered at least once; nothing may be removed as unwanted before. */
   readonly complete: boolean;
+  /** The sources that have not: a pod that came from any other and is no longer named may already go. */
+  readonly unread: readonly SourceName[];
 }
