@@ -25,6 +25,41 @@ export async function fetchPods(socketPath: string): Promise<readonly Pod[]> {
   }
 }
 
+/** Manifests that do not run, each as a line for people.
+ *  @throws AgentApiError */
+export async function fetchProblems(socketPath: string): Promise<readonly string[]> {
+  try {
+    const answer: unknown = JSON.parse(await get(socketPath, '/manifests/problems'));
+    return list(answer, 'rejected').map(describeRejected);
+  } catch (thrown) {
+    throw new AgentApiError('/manifests/problems', thrown);
+  }
+}
+
+function describeRejected(item: unknown): string {
+  const origin = field(item, 'origin');
+  const where = `${text(field(origin, 'location'))}, document ${text(field(origin, 'document'))}`;
+  const why = list(item, 'errors').map(
+    (error) => `${text(field(error, 'field'))}: ${text(field(error, 'detail'))}`,
+  );
+  return `${where}: ${text(field(item, 'identity'))}: ${why.join('; ')}`;
+}
+
+function list(value: unknown, key: string): readonly unknown[] {
+  const items = field(value, key);
+  return Array.isArray(items) ? items : [];
+}
+
+function field(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null
+    ? Object.entries(value).find(([k]) => k === key)?.[1]
+    : undefined;
+}
+
+function text(value: unknown): string {
+  return typeof value === 'string' ? value : '?';
+}
+
 function podItems(answer: unknown): readonly Pod[] {
   if (typeof answer !== 'object' || answer === null || !('items' in answer) || !Array.isArray(answer.items)) {
     throw new TypeError('the answer is not a list');

@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { fetchPods } from './agent-api.ts';
+import { fetchPods, fetchProblems } from './agent-api.ts';
 import { AgentEndedError, agentLogEnd, findAgent, spawnAgent, stopAgent } from './agent-process.ts';
 import { renderGuide } from './guide.ts';
 import type { DemoLayout } from './layout.ts';
@@ -127,7 +127,8 @@ async function showPods(
       lines: result.lines,
       foreground: own && !options.detach,
     });
-    deps.output.write(`\n${summary}\n\n${guide}\n`);
+    const problems = (await fetchProblems(layout.agentSocket)).map((line) => `Not run: ${line}\n`);
+    deps.output.write(`\n${summary}\n${problems.join('')}\n${guide}\n`);
   } catch (thrown) {
     // The end of the agent, and Ctrl-C, are told by the caller.
     if (!signal.aborted) throw thrown;
