@@ -37,7 +37,7 @@ const run = (
     {
       execSync: () => Promise.resolve(exited(0)),
       podIP: () => '127.0.0.1',
-      userAgent: 'plat-probe/test',
+      userAgent: 'prober/test',
       ...deps,
     },
     handler,
@@ -90,9 +90,7 @@ describe('runHandler', () => {
   test('asks by HTTP at the pod, at a named port, and takes any answer', async () => {
     const { port, seen } = await serve(500);
     await run({ httpGet: { path: '/bye', port: 'http' } }, {}, [{ name: 'http', containerPort: port }]);
-    expect(seen.map(({ url, headers }) => [url, headers['user-agent']])).toEqual([
-      ['/bye', 'plat-probe/test'],
-    ]);
+    expect(seen.map(({ url, headers }) => [url, headers['user-agent']])).toEqual([['/bye', 'prober/test']]);
   });
 
   test('connects by TCP', async () => {

@@ -24,7 +24,7 @@ export interface LifecycleDeps {
   readonly execSync: ExecSync;
   /** The pod's primary address, or the node's with host networking; empty when it has none. */
   readonly podIP: (pod: Pod) => string;
-  /** `plat-probe/0.1`. */
+  /** `vocabulary.probeUserAgent`, a slash and the version. */
   readonly userAgent: string;
 }
 

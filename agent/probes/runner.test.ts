@@ -29,7 +29,7 @@ async function listen(server: Server | TcpServer): Promise<number> {
 const run = (probe: Probe, signal: AbortSignal = new AbortController().signal): Promise<ProbeResult> =>
   createProbeRunner({
     execSync: () => Promise.reject(new Error('no exec here')),
-    userAgent: 'plat-probe/test',
+    userAgent: 'prober/test',
   })(
     {
       probe,
@@ -75,7 +75,7 @@ describe('HTTP', () => {
     );
     expect(seen?.url).toBe('/a%20b?x=1&y=/');
     expect(seen?.headers).toMatchObject({
-      'user-agent': 'plat-probe/test',
+      'user-agent': 'prober/test',
       accept: '*/*',
       'x-two': '1, 2',
       connection: 'close',
@@ -272,7 +272,7 @@ describe('gRPC', () => {
     await run({ grpc: { port, service: 'db' } });
     const [request, userAgent] = await seen.promise;
     expect(request).toEqual(encodeHealthRequest('db'));
-    expect(userAgent).toMatch(/^plat-probe\/test /);
+    expect(userAgent).toMatch(/^prober\/test /);
   });
 
   test('a closed port fails', async () => {

@@ -28,7 +28,7 @@ export type ProbeRunner = (request: ProbeRequest, signal: AbortSignal) => Promis
 
 export interface ProbeRunnerDeps {
   readonly execSync: ExecSync;
-  /** `plat-probe/0.1`. */
+  /** `vocabulary.probeUserAgent`, a slash and the version. */
   readonly userAgent: string;
 }
 

@@ -2,7 +2,8 @@ import { expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { hostNetworkHostsFile, podHostsFile } from './hosts-file.ts';
 
-const LOCAL = `# Plat-managed hosts file.
+const HEADER = VOCABULARIES.plat.managedHostsHeader;
+const LOCAL = `${HEADER}.
 127.0.0.1\tlocalhost
 ::1\tlocalhost ip6-localhost ip6-loopback
 fe00::0\tip6-localnet
@@ -35,6 +36,6 @@ test.each([
   ['', [], ''],
 ])('the host network takes over the file %j', (nodeFile, aliases, expected) => {
   expect(hostNetworkHostsFile(VOCABULARIES.plat, nodeFile, aliases)).toBe(
-    `# Plat-managed hosts file (host network).\n${expected}`,
+    `${HEADER} (host network).\n${expected}`,
   );
 });

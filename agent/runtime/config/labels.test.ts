@@ -11,6 +11,7 @@ import {
 } from './labels.ts';
 import { OWNER, testPod, withAnnotations } from './test-pod.ts';
 
+const PREFIX = OWNER.vocabulary.criPrefix;
 const pod = testPod({ terminationGracePeriodSeconds: 5 });
 const preStop = { httpGet: { path: '/bye', port: 'http', scheme: 'HTTP' as const, httpHeaders: [] } };
 const facts = {
@@ -26,16 +27,16 @@ const facts = {
 test('sandbox labels carry the pod, its labels and the owner', () => {
   expect(sandboxLabels(OWNER, pod)).toEqual({
     tier: 'front',
-    'io.plat.pod.name': 'web',
-    'io.plat.pod.namespace': 'shop',
-    'io.plat.pod.uid': 'uid-1',
-    'io.plat.nodeagent.instance': 'node-7f3a',
+    [`${PREFIX}.pod.name`]: 'web',
+    [`${PREFIX}.pod.namespace`]: 'shop',
+    [`${PREFIX}.pod.uid`]: 'uid-1',
+    [`${PREFIX}.nodeagent.instance`]: 'node-7f3a',
   });
 });
 
 test('a pod label never takes the place of an owner label', () => {
-  const thief = { ...pod, metadata: { ...pod.metadata, labels: { 'io.plat.pod.uid': 'other' } } };
-  expect(sandboxLabels(OWNER, thief)['io.plat.pod.uid']).toBe('uid-1');
+  const thief = { ...pod, metadata: { ...pod.metadata, labels: { [`${PREFIX}.pod.uid`]: 'other' } } };
+  expect(sandboxLabels(OWNER, thief)[`${PREFIX}.pod.uid`]).toBe('uid-1');
 });
 
 test('sandbox annotations are the pod annotations', () => {
@@ -89,9 +90,9 @@ test.each(['{', '[]', '"x"', '{"exec":{"command":"ls"}}', '{"httpGet":{}}', '{"t
   'a damaged preStop handler %s reads as none',
   (text) => {
     const parsed = parseContainerLabels(OWNER, containerLabels(OWNER, pod, 'app'), {
-      'io.plat.container.preStopHandler': text,
-      'io.plat.container.restartCount': '-1',
-      'io.plat.container.ports': text,
+      [`${PREFIX}.container.preStopHandler`]: text,
+      [`${PREFIX}.container.restartCount`]: '-1',
+      [`${PREFIX}.container.ports`]: text,
     });
     expect(parsed).toMatchObject({ preStop: undefined, restartCount: 0, ports: [], kind: 'app' });
   },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { PodSecurityContext, PodSpec } from '#api/schema/gen/core-v1.ts';
+import { criKeys } from './labels.ts';
 import { dottedSysctl, makeSandboxConfig, type SandboxInput } from './sandbox.ts';
 import { DNS, OWNER, RESOURCES, testPod } from './test-pod.ts';
 
@@ -26,7 +27,7 @@ describe('makeSandboxConfig', () => {
       hostname: 'web',
       logDirectory: '/var/log/pods/shop_web_uid-1',
       dnsConfig: { servers: ['10.0.0.10'] },
-      labels: { 'io.plat.pod.uid': 'uid-1' },
+      labels: { [criKeys(OWNER.vocabulary).podUID]: 'uid-1' },
       portMappings: [],
       linux: { cgroupParent: '/nodeagent/besteffort/poduid-1', securityContext: { privileged: false } },
     });

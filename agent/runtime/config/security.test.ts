@@ -29,7 +29,7 @@ const contextOf = (row: Row) => {
   return result.context;
 };
 
-const APPARMOR = 'container.apparmor.security.beta.plat.io/app';
+const APPARMOR = `${SECURITY.vocabulary.appArmorContainerPrefix}app`;
 
 describe('containerSecurity', () => {
   test.each<[string, Row, object]>([
@@ -134,8 +134,8 @@ describe('nonRootFault', () => {
 });
 
 describe('decideSeccomp', () => {
-  const CONTAINER_KEY = 'container.seccomp.security.alpha.plat.io/app';
-  const POD_KEY = 'seccomp.security.alpha.plat.io/pod';
+  const CONTAINER_KEY = `${SECURITY.vocabulary.seccompContainerPrefix}app`;
+  const POD_KEY = SECURITY.vocabulary.seccompPod;
   const localhost = (localhostRef: string): object => ({ profileType: 'Localhost', localhostRef });
   const DEFAULT = { profileType: 'RuntimeDefault', localhostRef: '' };
   const NONE = { profileType: 'Unconfined', localhostRef: '' };
