@@ -118,6 +118,7 @@ export async function parseDocumentsInTurns(
   signal: AbortSignal,
   options: ParseOptions = {},
 ): Promise<readonly ParsedDocument[]> {
+  signal.throwIfAborted();
   const documents: ParsedDocument[] = [];
   let turnStart = performance.now();
   for (const step of documentSteps(input, options)) {

@@ -1,5 +1,5 @@
 /** YAML 1.2 (core schema) in and out, with limits that hold before work is done.
- *  Parsing is a generator with a step for each line or so, so that a caller can leave the event loop room. */
+ *  Parsing is a generator with a step every few words, so that a caller can leave the event loop room. */
 import { Composer, type Document, Lexer, LineCounter, Parser, stringify } from 'yaml';
 import type { FieldError } from '../meta/field-error.ts';
 import { DEFAULT_TEXT_LIMITS, SyntaxFault, type TextLimits } from './limits.ts';
@@ -44,6 +44,9 @@ function finishDocument(document: Document.Parsed, lines: LineCounter, limits: T
   }
 }
 
+/** A step takes well under a millisecond. */
+const LEXEMES_PER_STEP = 64;
+
 /** Parses step by step: yields `undefined` between steps and a document when one is complete. After a
  *  document that breaks a limit nothing more is read.
  *  @throws SyntaxFault if the text as a whole breaks a limit */
@@ -66,6 +69,7 @@ export function* yamlSteps(
     strict: true,
   });
   let documents = 0;
+  let lexemes = 0;
   const count = (document: Document.Parsed): YamlDocument => {
     documents += 1;
     if (documents > limits.maxDocuments)
@@ -77,7 +81,8 @@ export function* yamlSteps(
       for (const document of composer.next(token)) yield count(document);
     }
     checkDepth(parser, lines, limits);
-    if (lexeme.includes('\n')) yield undefined;
+    lexemes += 1;
+    if (lexemes % LEXEMES_PER_STEP === 0) yield undefined;
   }
   for (const token of parser.end()) {
     for (const document of composer.next(token)) yield count(document);
