@@ -38,11 +38,11 @@ export async function fetchProblems(socketPath: string): Promise<readonly string
 
 function describeRejected(item: unknown): string {
   const origin = field(item, 'origin');
-  const where = `${text(field(origin, 'location'))}, document ${text(field(origin, 'document'))}`;
+  const where = `${asText(field(origin, 'location'))}, document ${asText(field(origin, 'document'))}`;
   const why = list(item, 'errors').map(
-    (error) => `${text(field(error, 'field'))}: ${text(field(error, 'detail'))}`,
+    (error) => `${asText(field(error, 'field'))}: ${asText(field(error, 'detail'))}`,
   );
-  return `${where}: ${text(field(item, 'identity'))}: ${why.join('; ')}`;
+  return `${where}: ${asText(field(item, 'identity'))}: ${why.join('; ')}`;
 }
 
 function list(value: unknown, key: string): readonly unknown[] {
@@ -56,7 +56,7 @@ function field(value: unknown, key: string): unknown {
     : undefined;
 }
 
-function text(value: unknown): string {
+function asText(value: unknown): string {
   return typeof value === 'string' ? value : '?';
 }
 

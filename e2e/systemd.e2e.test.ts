@@ -1,0 +1,166 @@
+/** nodeagent as a service: installed on a machine with a real systemd, under the accidents of a node's life. */
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { eventually } from '../testing/wait.ts';
+import { bootMachine, type Machine } from './machine.ts';
+
+const NODE = '/usr/local/lib/nodeagent/bin/node';
+const SOCKET = '/run/nodeagent/nodeagent.sock';
+
+let machine: Machine;
+
+beforeAll(async () => {
+  machine = await bootMachine();
+}, 900_000);
+
+afterAll(async () => {
+  await machine[Symbol.asyncDispose]();
+});
+
+/** Puts a manifest into the installed folder in one step. */
+async function dropManifest(name: string, pod: Pod): Promise<void> {
+  const folder = `${machine.rootfs}/etc/nodeagent/manifests`;
+  await writeFile(`${folder}/.${name}`, JSON.stringify({ apiVersion: 'v1', kind: 'Pod', ...pod }));
+  await rename(`${folder}/.${name}`, `${folder}/${name}.json`);
+}
+
+function sleeper(name: string): Pod {
+  const command = ['sh', '-c', `echo ${name} speaks; trap exit TERM; while true; do sleep 1; done`];
+  const container = { name: 'main', image: 'local/busybox:1', command };
+  return { metadata: { name }, spec: { containers: [container], terminationGracePeriodSeconds: 1 } };
+}
+
+async function ask(path: string): Promise<string> {
+  const script = `require('http').get({ socketPath: '${SOCKET}', path: '${path}' }, (answer) => answer.pipe(process.stdout))`;
+  return machine.run([NODE, '-e', script]);
+}
+
+async function findPod(name: string): Promise<Pod | undefined> {
+  const { items } = JSON.parse(await ask('/pods')) as { readonly items: readonly Pod[] };
+  return items.find((pod) => pod.metadata?.name?.startsWith(name));
+}
+
+interface Instance {
+  readonly containerID: string;
+  readonly restartCount: number;
+}
+
+/** The pod's container, once it runs. */
+async function runningInstance(name: string): Promise<Instance> {
+  return eventually(
+    async () => {
+      const pod = await findPod(name);
+      const status = pod?.status?.containerStatuses?.[0];
+      if (pod?.status?.phase !== 'Running' || status?.state?.running === undefined) return undefined;
+      return { containerID: status.containerID ?? '', restartCount: status.restartCount };
+    },
+    { timeoutMs: 60_000, intervalMs: 200, what: `${name} runs` },
+  );
+}
+
+async function property(unit: string, name: string): Promise<string> {
+  return (await machine.run(['systemctl', 'show', unit, `--property=${name}`, '--value'])).trim();
+}
+
+/** The service is active under another process than before. */
+async function restartedSince(pid: string): Promise<string> {
+  return eventually(
+    async () => {
+      const [state, now] = await Promise.all([
+        property('nodeagent', 'ActiveState'),
+        property('nodeagent', 'MainPID'),
+      ]);
+      return state === 'active' && now !== pid && now !== '0' && now;
+    },
+    { timeoutMs: 60_000, intervalMs: 100, what: 'the service is restarted' },
+  );
+}
+
+describe.sequential('nodeagent under systemd', () => {
+  test('is installed by one command, and its services are active', async () => {
+    const said = await machine.run(
+      ['/src/node_modules/node/bin/node', '/src/agent/bin.ts', 'install'],
+      120_000,
+    );
+    expect(said).toContain('started');
+    for (const unit of ['nodeagent', 'nodeagent-containerd']) {
+      expect(await property(unit, 'ActiveState')).toBe('active');
+    }
+    expect(await property('containerd', 'ActiveState')).toBe('inactive');
+  });
+
+  test('runs a pod from the manifest folder', async () => {
+    await dropManifest('alpha', sleeper('alpha'));
+    expect(await runningInstance('alpha')).toMatchObject({ restartCount: 0 });
+    expect(await machine.run(['nodeagent', 'ps'])).toContain('alpha');
+  });
+
+  test('may be installed again over itself', async () => {
+    const before = await runningInstance('alpha');
+    await machine.run(['/src/node_modules/node/bin/node', '/src/agent/bin.ts', 'install'], 120_000);
+    expect(await runningInstance('alpha')).toEqual(before);
+  });
+
+  test('leaves its pods alone when it is restarted', async () => {
+    const before = await runningInstance('alpha');
+    const pid = await property('nodeagent', 'MainPID');
+    await machine.run(['systemctl', 'restart', 'nodeagent']);
+    await restartedSince(pid);
+    expect(await runningInstance('alpha')).toEqual(before);
+  });
+
+  test('is started again after kill -9, and takes its pods over', async () => {
+    const before = await runningInstance('alpha');
+    const pid = await property('nodeagent', 'MainPID');
+    await machine.run(['kill', '-KILL', pid]);
+    await restartedSince(pid);
+    expect(await runningInstance('alpha')).toEqual(before);
+    await dropManifest('beta', sleeper('beta'));
+    await runningInstance('beta');
+  });
+
+  test('is ended by the watchdog when it hangs', async () => {
+    const dropIn = `${machine.rootfs}/etc/systemd/system/nodeagent.service.d`;
+    await mkdir(dropIn, { recursive: true });
+    await writeFile(`${dropIn}/fast.conf`, '[Service]\nWatchdogSec=3\nLimitCORE=0\n');
+    await machine.run(['systemctl', 'daemon-reload']);
+    await machine.run(['systemctl', 'restart', 'nodeagent']);
+    const before = await runningInstance('alpha');
+    const pid = await property('nodeagent', 'MainPID');
+    await machine.run(['kill', '-STOP', pid]);
+    await restartedSince(pid);
+    expect(await machine.run(['journalctl', '--no-pager', '-u', 'nodeagent'])).toMatch(/watchdog/i);
+    expect(await runningInstance('alpha')).toEqual(before);
+  });
+
+  test('keeps its pods through a restart of containerd', async () => {
+    const before = await runningInstance('alpha');
+    await machine.run(['systemctl', 'restart', 'nodeagent-containerd']);
+    await dropManifest('gamma', sleeper('gamma'));
+    await runningInstance('gamma');
+    expect(await runningInstance('alpha')).toEqual(before);
+  });
+
+  test('has its pods back after a reboot that does not wait for them', async () => {
+    const before = await runningInstance('alpha');
+    const downMs = await machine.reboot();
+    expect(downMs).toBeLessThan(45_000);
+    for (const name of ['alpha', 'beta', 'gamma']) await runningInstance(name);
+    expect((await runningInstance('alpha')).containerID).not.toBe(before.containerID);
+  });
+
+  test('writes its log to the journal, across boots', async () => {
+    const log = await machine.run(['journalctl', '--no-pager', '-u', 'nodeagent', '--boot=-1']);
+    expect(log).toContain('Container started');
+    expect(await machine.run(['nodeagent', 'logs', 'alpha'])).toContain('alpha speaks');
+  });
+
+  test('is uninstalled with its pods, and keeps the manifests', async () => {
+    await machine.run(['nodeagent', 'uninstall'], 120_000);
+    expect(await machine.run(['ls', '/etc/nodeagent/manifests'])).toContain('alpha.json');
+    const processes = await machine.run(['ps', '-eo', 'args']);
+    expect(processes).not.toMatch(/nodeagent|alpha speaks/);
+    expect((await machine.try(['test', '-e', '/usr/local/lib/nodeagent'])).exitCode).toBe(1);
+  });
+});
