@@ -1,0 +1,216 @@
+import { describe, expect, it, test } from 'vitest';
+import { decode } from './decode.ts';
+import type { ConfigMap, Pod, Secret } from './gen/core-v1.ts';
+import { suggest } from './suggestion.ts';
+
+const pod = (container: object, spec: object = {}): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web' },
+  spec: { containers: [{ name: 'a', ...container }], ...spec },
+});
+
+const faults = (type: string, value: unknown): readonly string[] =>
+  decode(type, value).errors.map((error) => `${error.kind} ${error.field}`);
+
+describe('decode', () => {
+  it('gives a valid object back, in its canonical form', () => {
+    const value = pod({
+      resources: { limits: { cpu: 0.5, memory: '1024Mi' }, requests: { cpu: '1000m' } },
+      livenessProbe: { httpGet: { port: 'http' }, periodSeconds: 5 },
+      readinessProbe: { tcpSocket: { port: 80 } },
+    });
+    const { value: decoded, errors } = decode<Pod>('core/v1.Pod', value);
+    expect(errors).toEqual([]);
+    const [container] = decoded.spec?.containers ?? [];
+    expect(container?.resources).toEqual({ limits: { cpu: '500m', memory: '1Gi' }, requests: { cpu: '1' } });
+    expect(container?.livenessProbe).toEqual({ httpGet: { port: 'http' }, periodSeconds: 5 });
+  });
+
+  it('takes null for absent', () => {
+    const { value, errors } = decode<Pod>('core/v1.Pod', {
+      metadata: { name: 'a', creationTimestamp: null, labels: null },
+      spec: { containers: [{ name: 'a', command: null }], volumes: null },
+      status: null,
+    });
+    expect(errors).toEqual([]);
+    expect(value).toEqual({ metadata: { name: 'a' }, spec: { containers: [{ name: 'a' }] } });
+  });
+
+  it('puts times into UTC seconds', () => {
+    const value = { metadata: { creationTimestamp: '2020-02-29T14:00:00.75+02:00' } };
+    expect(decode<Pod>('core/v1.Pod', value).value.metadata?.creationTimestamp).toBe('2020-02-29T12:00:00Z');
+  });
+
+  test.each([
+    ['an unknown member', pod({ imag: 'x' }), ['FieldUnknown spec.containers[0].imag']],
+    ['a member in the wrong place', { ...pod({}), containers: [] }, ['FieldUnknown containers']],
+    ['a number for text', pod({ image: 1 }), ['FieldValueTypeInvalid spec.containers[0].image']],
+    ['text for a list', pod({ command: 'sh' }), ['FieldValueTypeInvalid spec.containers[0].command']],
+    ['text for a flag', pod({ tty: 'yes' }), ['FieldValueTypeInvalid spec.containers[0].tty']],
+    ['an object for a list', pod({ ports: {} }), ['FieldValueTypeInvalid spec.containers[0].ports']],
+    ['a list for an object', pod({ resources: [] }), ['FieldValueTypeInvalid spec.containers[0].resources']],
+    [
+      'null in a list',
+      pod({ command: ['a', null] }),
+      ['FieldValueTypeInvalid spec.containers[0].command[1]'],
+    ],
+    [
+      'a fraction',
+      pod({ ports: [{ containerPort: 1.5 }] }),
+      ['FieldValueInvalid spec.containers[0].ports[0].containerPort'],
+    ],
+    [
+      'a number beyond 32 bits',
+      pod({ ports: [{ containerPort: 2 ** 31 }] }),
+      ['FieldValueInvalid spec.containers[0].ports[0].containerPort'],
+    ],
+    [
+      'a number beyond 2^53',
+      pod({}, { terminationGracePeriodSeconds: 1e300 }),
+      ['FieldValueInvalid spec.terminationGracePeriodSeconds'],
+    ],
+    [
+      'a word outside a closed set',
+      pod({ imagePullPolicy: 'always' }),
+      ['FieldValueNotSupported spec.containers[0].imagePullPolicy'],
+    ],
+    [
+      'a word outside a closed set in a list',
+      { spec: { accessModes: ['ReadWriteOnce', 'RWX'] } },
+      ['FieldValueNotSupported spec.accessModes'],
+      'core/v1.PersistentVolumeClaim',
+    ],
+    [
+      'a quantity that is none',
+      pod({ resources: { limits: { cpu: '1 core', memory: true } } }),
+      [
+        'FieldValueInvalid spec.containers[0].resources.limits.cpu',
+        'FieldValueTypeInvalid spec.containers[0].resources.limits.memory',
+      ],
+    ],
+    [
+      'a time that is none',
+      { metadata: { creationTimestamp: 'today' } },
+      ['FieldValueInvalid metadata.creationTimestamp'],
+    ],
+    ['a missing required member', { spec: {} }, ['FieldValueRequired spec.containers']],
+    [
+      'a label value that is a number',
+      { metadata: { labels: { 'x.io/a': 1 } } },
+      ['FieldValueTypeInvalid metadata.labels[x.io/a]'],
+    ],
+    ['something that is no object', 'x', ['FieldValueTypeInvalid ']],
+    ['a kind that is no text', { kind: 1 }, ['FieldValueTypeInvalid kind']],
+  ])('reports %s', (_, value, expected, type = 'core/v1.Pod') => {
+    expect(faults(type, value)).toEqual(expected);
+  });
+
+  it('reports everything at once and keeps the rest', () => {
+    const { value, errors } = decode<Pod>(
+      'core/v1.Pod',
+      pod({ tty: 1, stdin: true, nope: 1, env: [{ name: 'a', value: 1 }, 7, { name: 'b' }] }),
+    );
+    expect(errors).toHaveLength(4);
+    const [container] = value.spec?.containers ?? [];
+    expect(container).toMatchObject({ name: 'a', stdin: true });
+    expect(container?.env?.[2]).toEqual({ name: 'b' });
+  });
+
+  it('gives required members a value of their type even where they are missing', () => {
+    const { value } = decode<Pod>('core/v1.Pod', { spec: { containers: [{}] } });
+    expect(value.spec?.containers).toEqual([{ name: '' }]);
+    expect(decode<Pod>('core/v1.Pod', { spec: {} }).value.spec?.containers).toEqual([]);
+    expect(decode('core/v1.Pod', {}, { missingFields: 'ignore' }).errors).toEqual([]);
+  });
+
+  it('drops unknown members without a word where asked to', () => {
+    const { value, errors } = decode<Pod>('core/v1.Pod', { future: 1 }, { unknownFields: 'ignore' });
+    expect(errors).toEqual([]);
+    expect(value).toEqual({});
+  });
+
+  it('starts its paths where the value stands', () => {
+    expect(decode('core/v1.Pod', { x: 1 }, { path: ['items', 2] }).errors[0]?.field).toBe('items[2].x');
+  });
+
+  it('suggests what was probably meant', () => {
+    const detail = (value: unknown): string | undefined => decode('core/v1.Pod', value).errors[0]?.detail;
+    expect(detail(pod({ volumeMount: [] }))).toContain('did you mean "volumeMounts"?');
+    expect(detail(pod({ imagePullPolicy: 'always' }))).toContain('did you mean "Always"?');
+    expect(detail(pod({ somethingElse: 1 }))).not.toContain('did you mean');
+  });
+
+  it('does not change its input', () => {
+    const value = Object.freeze(
+      pod(Object.freeze({ resources: Object.freeze({ limits: Object.freeze({ cpu: 1 }) }) })),
+    );
+    expect(decode('core/v1.Pod', value).errors).toEqual([]);
+  });
+});
+
+describe('secrets', () => {
+  it('never appear in errors', () => {
+    const errors = [
+      ...decode('core/v1.Secret', { data: { a: 'hunter2!' }, stringData: { b: 4711 } }).errors,
+      ...decode('core/v1.Pod', pod({ env: [{ name: 'PASSWORD', value: 4711 }] })).errors,
+    ];
+    expect(errors).toHaveLength(3);
+    expect(JSON.stringify(errors)).not.toMatch(/hunter2|4711/);
+  });
+});
+
+describe('base64', () => {
+  test.each(['', 'YQ==', 'YWI=', 'YWJj', 'YWJj\nYWJj\r\n', '+/+/'])('accepts %j', (text) => {
+    const { value, errors } = decode<Secret>('core/v1.Secret', { data: { a: text } });
+    expect(errors).toEqual([]);
+    expect(value.data).toEqual({ a: text.replaceAll(/\s/g, '') });
+  });
+  test.each(['YQ', 'YQ=', 'Y', 'Y===', '-_-_', 'YQ==YQ==', 'a b='])('refuses %j', (text) => {
+    expect(decode('core/v1.Secret', { data: { a: text } }).errors).toHaveLength(1);
+  });
+});
+
+describe('maps', () => {
+  it('take an empty YAML value for the empty text', () => {
+    expect(decode<ConfigMap>('core/v1.ConfigMap', { data: { a: null } }).value.data).toEqual({ a: '' });
+  });
+
+  it('keep any key', () => {
+    const data = JSON.parse('{"__proto__":"x","constructor":"y"}') as unknown;
+    const { value } = decode<ConfigMap>('core/v1.ConfigMap', { data });
+    expect(Object.entries(value.data ?? {})).toEqual([
+      ['__proto__', 'x'],
+      ['constructor', 'y'],
+    ]);
+  });
+});
+
+describe('types with a JSON form of their own', () => {
+  const schema = (properties: object): object => ({ openAPIV3Schema: { properties } });
+  const errorsOf = (properties: object): readonly string[] =>
+    faults('apiextensions.plat.io/v1.CustomResourceValidation', schema(properties));
+  it('are checked in each form', () => {
+    expect(
+      errorsOf({ a: { items: { type: 'string' }, additionalProperties: false, default: { any: [1] } } }),
+    ).toEqual([]);
+    expect(errorsOf({ a: { additionalProperties: { typ: 'x' } } })).toEqual([
+      'FieldUnknown openAPIV3Schema.properties.a.additionalProperties.typ',
+    ]);
+    expect(errorsOf({ a: { additionalProperties: 'x' } })).toHaveLength(1);
+  });
+});
+
+describe('suggest', () => {
+  test.each([
+    ['imag', 'image'],
+    ['Image', 'image'],
+    ['iamge', 'image'],
+    ['envFrm', 'envFrom'],
+    ['xyz', undefined],
+    ['', undefined],
+    ['i'.repeat(100), undefined],
+  ])('%s: %s', (word, expected) => {
+    expect(suggest(word, ['image', 'env', 'envFrom', 'args'])).toBe(expected);
+  });
+});

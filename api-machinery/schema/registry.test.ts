@@ -1,0 +1,84 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { describe, expect, it, test } from 'vitest';
+import {
+  formatTypeName,
+  inlineTypes,
+  isRequired,
+  jsonFields,
+  parseTypeName,
+  shapeOf,
+  type TypeName,
+  typeOf,
+  UnknownTypeError,
+} from './registry.ts';
+
+const directory = new URL('./data/api-types/', import.meta.url);
+const packages = readdirSync(directory).map(
+  (file) =>
+    JSON.parse(readFileSync(new URL(file, directory), 'utf8')) as {
+      package: string;
+      types: Record<string, unknown>;
+    },
+);
+const everyType: readonly TypeName[] = packages.flatMap((data) =>
+  Object.keys(data.types).map((typeName) => ({ packageName: data.package, typeName })),
+);
+
+/** The struct that a field's type leads to, if any. */
+function structOf(type: string, packageName: string): TypeName | undefined {
+  const shape = shapeOf(type, packageName);
+  if (shape.kind === 'scalar') return undefined;
+  return shape.kind === 'struct' ? shape.name : structOf(shape.element, packageName);
+}
+
+describe('the whole schema', () => {
+  it('is not empty', () => expect(everyType.length).toBeGreaterThan(600));
+
+  it('has every type that one of its fields names', () => {
+    const named = everyType.flatMap((name) =>
+      jsonFields(name).flatMap((field) => structOf(field.type, field.packageName) ?? []),
+    );
+    expect(named.length).toBeGreaterThan(500);
+    expect(named.map((name) => typeOf(name)).every((fact) => Array.isArray(fact.fields))).toBe(true);
+  });
+
+  it('has no two members of one name in a JSON object', () => {
+    for (const name of everyType) {
+      const members = jsonFields(name).map((field) => field.json);
+      expect(new Set(members).size).toBe(members.length);
+    }
+  });
+});
+
+describe('typeOf', () => {
+  it('finds types by package and name', () => {
+    expect(typeOf('core/v1.Pod').kind).toBe(true);
+    expect(typeOf('storage.plat.io/v1.StorageClass').kind).toBe(true);
+    expect(typeOf({ packageName: 'meta.plat.io/v1', typeName: 'ObjectMeta' }).fields.length).toBeGreaterThan(
+      10,
+    );
+  });
+
+  test.each(['Pod', 'core/v1.Nope', 'core/v9.Pod', '../../package.Pod', 'core/v1.constructor', ''])(
+    'refuses %j',
+    (type) => {
+      expect(() => typeOf(type)).toThrow(UnknownTypeError);
+    },
+  );
+});
+
+describe('jsonFields', () => {
+  it('resolves inline parents', () => {
+    const members = jsonFields(parseTypeName('core/v1.Volume')).map((field) => field.json);
+    expect(members.slice(0, 3)).toEqual(['name', 'hostPath', 'emptyDir']);
+    expect(inlineTypes(parseTypeName('core/v1.EphemeralContainer')).map(formatTypeName)).toEqual([
+      'core/v1.EphemeralContainer',
+      'core/v1.EphemeralContainerCommon',
+    ]);
+  });
+
+  it('knows what is required', () => {
+    const required = jsonFields(parseTypeName('core/v1.PodSpec')).filter(isRequired);
+    expect(required.map((field) => field.json)).toEqual(['containers']);
+  });
+});
