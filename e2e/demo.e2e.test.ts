@@ -68,7 +68,7 @@ afterAll(async () => {
   await dir[Symbol.asyncDispose]();
 });
 
-describe.sequential('npm start', () => {
+describe('npm start', () => {
   test('brings the pods of the examples up and says how to go on', async () => {
     const demo = startDemo();
     await untilUp(demo);

@@ -77,7 +77,7 @@ async function restartedSince(pid: string): Promise<string> {
   );
 }
 
-describe.sequential('nodeagent under systemd', () => {
+describe('nodeagent under systemd', () => {
   test('is installed by one command, and its services are active', async () => {
     const said = await machine.run(
       ['/src/node_modules/node/bin/node', '/src/agent/bin.ts', 'install'],
