@@ -84,15 +84,20 @@ async function* watchSource(
     const first = events.next();
     // A failure shows when it is awaited below.
     first.catch(() => undefined);
-    // A server says nothing when it takes in a subscription. A call made after it and answered puts a
-    // list made after the `resync` behind the subscription too.
-    await Promise.race([connection.runtime.version({}, { signal, timeoutMs: BARRIER_TIMEOUT_MS }), first]);
+    // A server says nothing when it takes in a subscription. A call sent after it and answered puts a list
+    // made after the `resync` behind the subscription too, and lets a refusal arrive.
+    await turnOfLoop();
+    await Promise.race([first, connection.runtime.version({}, { signal, timeoutMs: BARRIER_TIMEOUT_MS })]);
+    await Promise.race([first, turnOfLoop()]);
     yield { kind: 'resync' };
     for (let next = await first; next.done !== true; next = await events.next()) yield next.value;
   } finally {
     stop.abort(new Error('event stream closed'));
   }
 }
+
+/** Lets what is on its way through promises and ticks go out or come in. */
+const turnOfLoop = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 async function* criEvents(
   connection: CriConnection,
