@@ -1,6 +1,5 @@
 /** Which configuration objects a pod needs. Pure. */
 
-import type { ConfigObject } from '#agent/sources/types.ts';
 import type {
   Container,
   EphemeralContainer,
@@ -9,6 +8,7 @@ import type {
   Volume,
   VolumeProjection,
 } from '#api/schema/gen/core-v1.ts';
+import type { ConfigObject } from '../sources/types.ts';
 
 export type ObjectKind = ConfigObject['kind'];
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ConfigObject, SourceObject } from '#agent/sources/types.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import type { ConfigObject, SourceObject } from '../sources/types.ts';
 import { formatObjectKey } from './references.ts';
 import { type ChangedKeys, createObjectStore } from './store.ts';
 

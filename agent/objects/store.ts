@@ -1,9 +1,9 @@
 /** The configuration objects that manifests brought, and what changed in them. Keeps nothing on disk. */
 import { isDeepStrictEqual } from 'node:util';
-import type { ConfigObject, SourceObject } from '#agent/sources/types.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
+import type { ConfigObject, SourceObject } from '../sources/types.ts';
 import { formatObjectKey, type ObjectKey, type ObjectKind } from './references.ts';
 
 /** Objects that are new, different or gone. */

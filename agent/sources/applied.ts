@@ -90,7 +90,7 @@ export function createAppliedStore(deps: AppliedStoreDeps): AppliedStore {
       return { pods, objects };
     },
     async run(signal, sink) {
-      await serial.run(table.load);
+      await serial.run(() => table.load());
       const deliver = (): void => sink({ source: 'socket', ...table.content() });
       listeners.add(deliver);
       try {

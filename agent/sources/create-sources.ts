@@ -1,0 +1,52 @@
+/** The pod sources that a configuration names. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
+import { createFileSource } from './file.ts';
+import { createManifestReader } from './manifest-set.ts';
+import type { PodSource, ReadManifests } from './types.ts';
+import { createUrlSource } from './url.ts';
+import { createFetchUrl } from './url-fetch.ts';
+
+export interface SourcesDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly nodeName: string;
+  /** Value of the User-Agent header, such as `nodeagent/0.1.0`. */
+  readonly userAgent: string;
+}
+
+/** The settings that the sources follow; durations in ms. */
+export interface SourcesOptions {
+  readonly vocabulary: VocabularyName;
+  readonly staticPodPath: string;
+  readonly fileCheckFrequency: number;
+  readonly staticPodURL: string;
+  readonly staticPodURLHeader: Readonly<Record<string, readonly string[]>>;
+  readonly httpCheckFrequency: number;
+}
+
+export function createReader(deps: SourcesDeps, options: Pick<SourcesOptions, 'vocabulary'>): ReadManifests {
+  const vocabulary = VOCABULARIES[options.vocabulary];
+  return createManifestReader({ clock: deps.clock, nodeName: deps.nodeName, vocabulary });
+}
+
+/** File and URL sources, each when it is configured. */
+export function createSources(
+  deps: SourcesDeps,
+  readManifests: ReadManifests,
+  options: SourcesOptions,
+): readonly PodSource[] {
+  const { clock, log, userAgent } = deps;
+  const sources: PodSource[] = [];
+  if (options.staticPodPath !== '') {
+    const { staticPodPath: path, fileCheckFrequency: checkMs } = options;
+    sources.push(createFileSource({ clock, log, readManifests }, { path, checkMs }));
+  }
+  if (options.staticPodURL !== '') {
+    const fetchUrl = createFetchUrl({ clock, userAgent });
+    const { staticPodURL: url, staticPodURLHeader: headers, httpCheckFrequency: checkMs } = options;
+    sources.push(createUrlSource({ clock, log, readManifests, fetchUrl }, { url, headers, checkMs }));
+  }
+  return sources;
+}
