@@ -16,20 +16,20 @@ export class ProtobufError extends Error {
   readonly reason: ProtobufErrorReason;
   /** The field at fault from the outermost message on: `config.mounts[2].hostPath`; empty if none is. */
   readonly path: string;
-  private readonly fault: string;
+  readonly #fault: string;
 
   constructor(reason: ProtobufErrorReason, fault: string, path = '') {
     super(path === '' ? fault : `${path}: ${fault}`);
     this.reason = reason;
     this.path = path;
-    this.fault = fault;
+    this.#fault = fault;
   }
 
   /** The same error seen from one message further out. */
   within(field: string): ProtobufError {
     const joined =
       this.path === '' || this.path.startsWith('[') ? field + this.path : `${field}.${this.path}`;
-    return new ProtobufError(this.reason, this.fault, joined);
+    return new ProtobufError(this.reason, this.#fault, joined);
   }
 }
 
