@@ -142,6 +142,13 @@ describe('lastLogLines', () => {
     expect(text).toHaveLength(2048);
   });
 
+  test('looks into the file before when a rotation has just emptied the log', async () => {
+    await writeFile(`${path}.20261121-100000`, line('older'));
+    await writeFile(`${path}.20261121-100100`, line('last words'));
+    await writeFile(path, '');
+    expect(await lastLogLines(path)).toBe('last words\n');
+  });
+
   test('gives nothing where there is no log', async () => {
     expect(await lastLogLines(path)).toBe('');
   });

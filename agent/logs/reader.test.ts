@@ -113,6 +113,29 @@ describe('readLogs', () => {
     expect(reader.text()).toBe('a\nb\nlate\nnew\nlast\n');
   });
 
+  test('misses nothing when two rotations pass at once', async () => {
+    await writeFile(path, line(1, 'one'));
+    const stop = new AbortController();
+    const reader = follow({ stopped: stop.signal });
+    await reader.until('one\n');
+    await appendFile(path, line(2, 'two'));
+    await rename(path, `${path}.20261121-100000`);
+    await writeFile(`${path}.20261121-100010`, line(3, 'three'));
+    await writeFile(path, line(4, 'four'));
+    await reader.until('four\n');
+    // The file being read is compressed away while another takes its place.
+    await rename(path, `${path}.20261121-100020`);
+    await rm(`${path}.20261121-100000`);
+    await rm(`${path}.20261121-100010`);
+    await rename(`${path}.20261121-100020`, `${path}.20261121-100020.gz`);
+    await writeFile(`${path}.20261121-100030`, line(5, 'five'));
+    await writeFile(path, line(6, 'six'));
+    await reader.until('six\n');
+    stop.abort();
+    await reader.done;
+    expect(reader.text()).toBe('one\ntwo\nthree\nfour\nfive\nsix\n');
+  });
+
   test('starts again when the file was truncated', async () => {
     await writeFile(path, line(1, 'a long first line'));
     const stop = new AbortController();

@@ -5,7 +5,8 @@ import { dirname } from 'node:path';
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import { type DirChanges, watchDir } from './dir-changes.ts';
 import { createLogFormatter, type FormatOptions, type LogChunk, type LogFormatter } from './format.ts';
-import { LogFileError, type OpenFile, openRegularFile } from './open-log.ts';
+import { type OpenFile, openRegularFile } from './open-log.ts';
+import { openSuccessor } from './successor.ts';
 import { findTailOffset } from './tail-offset.ts';
 
 export interface ReadLogsOptions extends FormatOptions {
@@ -34,23 +35,6 @@ async function openAt(path: string, options: ReadLogsOptions): Promise<Cursor> {
   const opened = await openRegularFile(path, options.root);
   if (options.tailLines === undefined) return { opened, offset: 0 };
   return { opened, offset: await findTailOffset(opened.file, opened.sizeBytes, options.tailLines) };
-}
-
-/** The file that has taken the place of the one being read; undefined when it is still that one, or none yet. */
-async function openSuccessor(
-  path: string,
-  identity: string,
-  root: string | undefined,
-): Promise<OpenFile | undefined> {
-  try {
-    const { dev, ino } = await stat(path);
-    if (`${dev}:${ino}` === identity) return undefined;
-    return await openRegularFile(path, root);
-  } catch (thrown) {
-    // Renamed away and not there again yet; the directory will tell when it is.
-    if (!(thrown instanceof LogFileError) || thrown.reason === 'NotFound') return undefined;
-    throw thrown;
-  }
 }
 
 async function isGone(dir: string): Promise<boolean> {

@@ -63,6 +63,14 @@ function decideLeftovers(rotated: readonly string[]): readonly string[] {
   return rotated.filter((name) => name.endsWith(TEMPORARY) || names.has(name + COMPRESSED));
 }
 
+/** Names of the rotated files of a log that are not compressed, the oldest first. */
+export function plainRotatedNames(files: LogFiles): readonly string[] {
+  return rotatedNames(files)
+    .filter((name) => !name.endsWith(COMPRESSED) && !name.endsWith(TEMPORARY))
+    .sort();
+}
+
+/** The steps of one rotation, from the names that are there. */
 export function planRotation(files: LogFiles, policy: RotationPolicy, nowMs: number): RotationPlan {
   const rotated = rotatedNames(files);
   const leftovers = new Set(decideLeftovers(rotated));

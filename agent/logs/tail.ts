@@ -1,6 +1,7 @@
 /** The end of a container's log as one text, for a termination message that falls back to it. */
 import { parseCriLine } from './cri-line.ts';
 import { LogFileError, openRegularFile } from './open-log.ts';
+import { newestRotated } from './successor.ts';
 import { findTailOffset } from './tail-offset.ts';
 import { decodeTail } from './termination-message.ts';
 
@@ -20,6 +21,19 @@ export async function lastLogLines(
   maxLines: number = FALLBACK_LOG_LINES,
   maxBytes: number = FALLBACK_LOG_BYTES,
   root?: string,
+): Promise<string> {
+  const text = await readTail(path, maxLines, maxBytes, root);
+  if (text !== '') return text;
+  // A container may end right after a rotation: its last words are in the file before.
+  const rotated = await newestRotated(path);
+  return rotated === undefined ? '' : await readTail(rotated, maxLines, maxBytes, root);
+}
+
+async function readTail(
+  path: string,
+  maxLines: number,
+  maxBytes: number,
+  root: string | undefined,
 ): Promise<string> {
   let opened: Awaited<ReturnType<typeof openRegularFile>>;
   try {
