@@ -90,6 +90,7 @@ function readListed(owner: Owner, listed: Container): ObservedContainer | undefi
     image: listed.image?.image ?? '',
     imageID: listed.imageRef,
     hash: owned.hash,
+    fallsBackToLogs: owned.terminationMessagePolicy === 'FallbackToLogsOnError',
   };
 }
 
@@ -117,5 +118,6 @@ function readStatus(
     image: status.image?.image ?? '',
     imageID: status.imageRef,
     hash: owned.hash,
+    fallsBackToLogs: owned.terminationMessagePolicy === 'FallbackToLogsOnError',
   };
 }

@@ -89,6 +89,10 @@ export class RuntimeView {
     return this.#containers.all();
   }
 
+  sandboxes(): readonly ObservedSandbox[] {
+    return this.#sandboxes.all();
+  }
+
   noteSandbox(sandbox: ObservedSandbox): void {
     this.#sandboxes.put(mergeSandbox(this.#sandboxes.get(sandbox.id), sandbox));
   }

@@ -38,6 +38,8 @@ export interface ObservedContainer {
   readonly imageID: string;
   /** Hash of the container spec that it was made from. */
   readonly hash: string;
+  /** Its last words are the end of its log when it failed without leaving any. */
+  readonly fallsBackToLogs: boolean;
 }
 
 export interface PodObservation {

@@ -266,6 +266,7 @@ function noteContainer({ view, clock }: OperationDeps, pod: Pod, action: StartAc
     image: action.spec.image ?? '',
     imageID: '',
     hash: containerHash(action.spec),
+    fallsBackToLogs: action.spec.terminationMessagePolicy === 'FallbackToLogsOnError',
   });
 }
 

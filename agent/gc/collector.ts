@@ -1,0 +1,74 @@
+/** Removes dead containers and sandboxes once a minute, as the settings say. Decides nothing itself. */
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import type { RuntimeView } from '../observe/runtime-view.ts';
+import type { ObservedContainer, ObservedSandbox } from '../observe/types.ts';
+import { type CollectDeps, type CollectOptions, type CollectResult, collectDead } from './collect.ts';
+import type { GcContainer, GcSandbox } from './dead-containers.ts';
+
+export interface CollectorDeps extends CollectDeps {
+  readonly view: RuntimeView;
+  /** UIDs of pods that have a worker: theirs to end. */
+  readonly activePods: () => ReadonlySet<string>;
+  readonly sourcesReady: () => boolean;
+  readonly clock: Clock;
+}
+
+const PERIOD_MS = 60_000;
+
+/** Collects until `signal` fires. Never rejects. */
+export async function runCollector(
+  deps: CollectorDeps,
+  options: CollectOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!signal.aborted) {
+    await sleep(deps.clock, PERIOD_MS, signal).catch(() => undefined);
+    if (signal.aborted) return;
+    await collect(deps, options, signal).catch((err: unknown) => {
+      if (!signal.aborted) deps.log.warn({ err }, 'Dead containers were not collected');
+    });
+  }
+}
+
+/** One round. */
+export async function collect(
+  deps: CollectorDeps,
+  options: CollectOptions,
+  signal: AbortSignal,
+): Promise<CollectResult> {
+  const { view } = deps;
+  const active = deps.activePods();
+  // Log directories may be shared with another agent: only pods that were seen as this agent's can be gone.
+  const own = view.podUIDs();
+  const observation = {
+    containers: view.containers().map(gcContainer),
+    sandboxes: view.sandboxes().map(gcSandbox),
+    isPodGone: (podUID: string) => own.has(podUID) && !active.has(podUID),
+    sourcesReady: deps.sourcesReady(),
+    nowMs: deps.clock.now(),
+  };
+  return collectDead(deps, options, observation, signal);
+}
+
+const STATES = {
+  created: 'CONTAINER_CREATED',
+  running: 'CONTAINER_RUNNING',
+  exited: 'CONTAINER_EXITED',
+  unknown: 'CONTAINER_UNKNOWN',
+} as const;
+
+const gcContainer = (container: ObservedContainer): GcContainer => ({
+  containerID: container.id,
+  podUID: container.podUID,
+  name: container.name,
+  sandboxID: container.sandboxId,
+  state: STATES[container.state],
+  createdAtMs: container.createdAtMs,
+});
+
+const gcSandbox = (sandbox: ObservedSandbox): GcSandbox => ({
+  sandboxID: sandbox.id,
+  podUID: sandbox.podUID,
+  state: sandbox.ready ? 'SANDBOX_READY' : 'SANDBOX_NOTREADY',
+  createdAtMs: sandbox.createdAtMs,
+});

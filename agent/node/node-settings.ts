@@ -1,0 +1,74 @@
+/** The facts of the node and the configuration that pods depend on, gathered once at start. */
+import { readFile } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
+import { featureEnabled } from '../config/feature-gates.ts';
+import type { AgentConfig } from '../config/gen/config.ts';
+import type { NodeSettings } from '../pods/operations/deps.ts';
+import type { DnsSettings } from '../runtime/config/dns.ts';
+import { parseResolvConf, type ResolvConf } from '../runtime/config/resolv-conf.ts';
+import type { ResourceSettings } from '../runtime/config/resources.ts';
+import { hugePageSizesBytes, nodeCapacity, prefersIPv6 } from './node-facts.ts';
+
+export interface NodeIdentity {
+  readonly instance: string;
+  readonly hostIPs: readonly string[];
+}
+
+export async function loadNodeSettings(config: AgentConfig, identity: NodeIdentity): Promise<NodeSettings> {
+  const vocabulary: Vocabulary = VOCABULARIES[config.vocabulary];
+  const capacity = nodeCapacity();
+  const resources: ResourceSettings = {
+    cpuCFSQuota: config.cpuCFSQuota,
+    cpuCFSQuotaPeriodMs: config.cpuCFSQuotaPeriod,
+    memoryCapacityBytes: totalmem(),
+    hugePageSizesBytes: await hugePageSizesBytes(),
+    swap: swapBehaviour(config),
+  };
+  return {
+    owner: { vocabulary, instance: identity.instance },
+    vocabulary,
+    podLogsDir: config.podLogsDir,
+    resources,
+    container: {
+      resources,
+      security: {
+        vocabulary,
+        seccompProfileRoot: config.seccompProfileRoot,
+        seccompDefault: config.seccompDefault && featureEnabled(config, 'SeccompDefault'),
+        procMountType: featureEnabled(config, 'ProcMountType'),
+      },
+      seLinux: await seLinuxEnabled(),
+    },
+    cgroupParent: (_pod: Pod) => config.cgroupRoot,
+    dns: () => dnsSettings(config, identity),
+    hostIPs: () => identity.hostIPs,
+    allocatable: () => capacity,
+  };
+}
+
+function swapBehaviour(config: AgentConfig): ResourceSettings['swap'] {
+  if (!featureEnabled(config, 'NodeSwap')) return 'none';
+  return config.memorySwap.swapBehavior === 'UnlimitedSwap' ? 'unlimited' : 'limited';
+}
+
+async function seLinuxEnabled(): Promise<boolean> {
+  const enforce = await readFile('/sys/fs/selinux/enforce', 'utf8').catch(() => undefined);
+  return enforce !== undefined;
+}
+
+async function dnsSettings(config: AgentConfig, { hostIPs }: NodeIdentity): Promise<DnsSettings> {
+  return {
+    clusterDNS: config.clusterDNS,
+    clusterDomain: config.clusterDomain,
+    hostResolvConf: config.resolvConf === '' ? undefined : await readResolvConf(config.resolvConf),
+    nodeIsIPv6: prefersIPv6(hostIPs),
+    expandedLimits: featureEnabled(config, 'ExpandedDNSConfig'),
+  };
+}
+
+/** Read anew for each sandbox: it changes with the node's network. */
+async function readResolvConf(path: string): Promise<ResolvConf> {
+  return parseResolvConf(await readFile(path, 'utf8').catch(() => ''));
+}

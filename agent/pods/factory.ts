@@ -1,0 +1,85 @@
+/** Makes workers for the pod manager from the parts that all pods share. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { RuntimeView } from '../observe/runtime-view.ts';
+import type { ProbeManager } from '../probes/manager.ts';
+import { probeTargets } from '../probes/targets.ts';
+import { qosClass } from '../runtime/config/qos.ts';
+import type { ManifestOrigin } from '../sources/types.ts';
+import { podFullName, podIdentity } from './identity.ts';
+import type { PodEvent } from './operations/deps.ts';
+import type { PodOperations } from './operations/types.ts';
+import type { RecordStore } from './record.ts';
+import { podStatus } from './status.ts';
+import { type PodStart, PodWorker } from './worker.ts';
+
+export interface WorkerFactoryDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly view: RuntimeView;
+  readonly operations: PodOperations;
+  readonly probes: ProbeManager;
+  readonly records: RecordStore;
+  readonly event: PodEvent;
+  readonly hostIPs: () => readonly string[];
+  /** `containerd`, the scheme of container IDs. */
+  readonly runtimeName: () => string;
+  readonly keepTerminatedVolumes: boolean;
+}
+
+export function createWorkerFactory(
+  deps: WorkerFactoryDeps,
+): (start: PodStart, origin: ManifestOrigin) => PodWorker {
+  return (start, origin) => {
+    const { pod, startedAtMs } = start;
+    const identity = podIdentity(pod);
+    const log = deps.log.child({ pod: podFullName(identity), podUID: identity.uid });
+    return new PodWorker(
+      {
+        clock: deps.clock,
+        log,
+        view: deps.view,
+        operations: withRecord(deps, start, origin),
+        syncProbes: (_pod, observed) => {
+          const hostIP = deps.hostIPs()[0] ?? '';
+          deps.probes.sync(
+            identity.uid,
+            observed === undefined ? undefined : probeTargets(pod, observed, hostIP),
+          );
+        },
+        probeVerdict: (containerId) => deps.probes.verdict(containerId),
+        saveTerminal: (terminal) => deps.records.save({ pod, origin, startedAtMs, terminal }),
+        status: (facts) =>
+          podStatus({
+            ...facts,
+            hostIPs: deps.hostIPs(),
+            qosClass: qosClass(pod),
+            runtimeName: deps.runtimeName(),
+            nowMs: deps.clock.now(),
+          }),
+        onStatus: (status) => log.debug({ phase: status.phase }, 'Pod status changed'),
+        warn: (reason, message) => deps.event(pod, 'Warning', reason, message),
+        keepTerminatedVolumes: deps.keepTerminatedVolumes,
+      },
+      start,
+    );
+  };
+}
+
+/** The pod is recorded before anything of it is made, so that whatever exists has a record that can end it. */
+function withRecord(
+  { operations, records }: WorkerFactoryDeps,
+  start: PodStart,
+  origin: ManifestOrigin,
+): PodOperations {
+  const { startedAtMs, terminal } = start;
+  const record = (pod: Pod): Promise<void> => records.save({ pod, origin, startedAtMs, terminal });
+  return {
+    ...operations,
+    async mountVolumes(pod, signal) {
+      await record(pod);
+      await operations.mountVolumes(pod, signal);
+    },
+  };
+}
