@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createManifestReader } from './manifest-set.ts';
+import type { ManifestSet } from './types.ts';
+
+const place = { source: 'file', location: '/m/a.yaml' } as const;
+const signal = new AbortController().signal;
+
+function createParts() {
+  const clock = createFakeClock();
+  const read = createManifestReader({ clock, nodeName: 'n1', vocabulary: VOCABULARIES.plat });
+  return {
+    clock,
+    read: (text: string, previous?: ManifestSet): Promise<ManifestSet> =>
+      read(Buffer.from(text), place, previous, signal),
+  };
+}
+
+const pod = (name: string, image = 'busybox', extra = ''): string =>
+  `apiVersion: v1\nkind: Pod\nmetadata: {name: ${name}}\nspec:\n  containers:\n  - {name: main, image: ${image}}\n${extra}`;
+const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: s}\nstringData: {password: hunter2}\n';
+
+describe('createManifestReader', () => {
+  test('reads pods with defaults and identity, and objects as they are stored', async () => {
+    const { read } = createParts();
+    const set = await read(`${pod('web')}---\n${secret}`);
+    expect(set.rejected).toEqual([]);
+    expect(set.pods[0]).toMatchObject({
+      origin: { ...place, document: '1' },
+      pod: { metadata: { name: 'web-n1' }, spec: { restartPolicy: 'Always', nodeName: 'n1' } },
+    });
+    expect(set.objects[0]).toMatchObject({
+      origin: { document: '2' },
+      object: { kind: 'Secret', metadata: { namespace: 'default' }, data: { password: 'aHVudGVyMg==' } },
+    });
+  });
+
+  test('names document, item, field and identity of every fault, and takes the rest', async () => {
+    const { read } = createParts();
+    const list = JSON.stringify({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'UPPER' } });
+    const set = await read(
+      `${pod('good')}---\napiVersion: v1\nkind: List\nitems:\n- ${list}\n---\n${pod('bad', 'b', '  nonsense: 1\n')}---\nkind: Deployment\napiVersion: apps/v1\n`,
+    );
+    expect(set.pods).toHaveLength(1);
+    expect(
+      set.rejected.map(({ origin, identity, errors }) => [
+        origin.document,
+        identity,
+        errors.map(({ field }) => field),
+      ]),
+    ).toEqual([
+      ['2[0]', 'ConfigMap default/UPPER', ['metadata.name']],
+      ['3', 'Pod default/bad', ['spec.nonsense']],
+      ['4', 'Deployment', ['kind']],
+    ]);
+  });
+
+  test('reports a key given twice and the other faults of the same document', async () => {
+    const { read } = createParts();
+    const set = await read(`${pod('web')}  hostNetwork: true\n  hostNetwork: false\n  nonsense: 1\n`);
+    expect(set.pods).toEqual([]);
+    expect(set.rejected).toHaveLength(1);
+    expect(set.rejected[0]?.errors.length).toBeGreaterThanOrEqual(1);
+  });
+
+  test('refuses a uid that could leave its directory', async () => {
+    const { read } = createParts();
+    const set = await read(pod('web').replace('{name: web}', '{name: web, uid: ../../../etc}'));
+    expect(set.rejected[0]?.errors[0]).toMatchObject({ field: 'metadata.uid', badValue: '../../../etc' });
+  });
+
+  test('checks the name with its suffix', async () => {
+    const { read } = createParts();
+    const set = await read(pod('x'.repeat(251)));
+    expect(set.rejected[0]?.errors[0]?.field).toBe('metadata.name');
+  });
+
+  test('gives back the same entries for the same content, first seen when it was first seen', async () => {
+    const { clock, read } = createParts();
+    const first = await read(`${pod('web')}---\n${secret}`);
+    await clock.advance(60_000);
+    const again = await read(`# moved\n${pod('web')}---\n${secret}`, first);
+    expect(again.pods[0]).toBe(first.pods[0]);
+    expect(again.objects[0]).toBe(first.objects[0]);
+    const moved = await read(`${secret}---\n${pod('web')}`, first);
+    expect(moved.pods[0]?.origin.document).toBe('2');
+    expect(moved.pods[0]?.pod).toBe(first.pods[0]?.pod);
+    const changed = await read(pod('web', 'other'), first);
+    expect(changed.pods[0]?.pod.metadata?.annotations?.['plat.io/config.seen']).toBe(
+      '2023-11-14T22:14:20.000Z',
+    );
+    expect(changed.pods[0]?.pod.metadata?.uid).not.toBe(first.pods[0]?.pod.metadata?.uid);
+  });
+
+  test('JSON and YAML of the same pod are the same pod', async () => {
+    const { read } = createParts();
+    const json = JSON.stringify({
+      spec: { containers: [{ image: 'busybox', name: 'main' }] },
+      metadata: { name: 'web' },
+      kind: 'Pod',
+      apiVersion: 'v1',
+    });
+    const uidOf = (set: ManifestSet): string | undefined => set.pods[0]?.pod.metadata?.uid;
+    expect(uidOf(await read(json))).toBe(uidOf(await read(pod('web'))));
+  });
+
+  test.each([
+    ['# nothing but a comment\n'],
+    ['---\n---\n'],
+    ['{"apiVersion":"v1","kind":"PodList","items":[]}'],
+  ])('finds nothing in %j', async (text) => {
+    expect(await createParts().read(text)).toEqual({ pods: [], objects: [], rejected: [] });
+  });
+
+  test('ends on abort', async () => {
+    const read = createManifestReader({
+      clock: createFakeClock(),
+      nodeName: 'n1',
+      vocabulary: VOCABULARIES.plat,
+    });
+    const text = Array.from({ length: 400 }, (_, i) => pod(`p${i}`)).join('---\n');
+    const reason = new Error('enough');
+    await expect(read(Buffer.from(text), place, undefined, AbortSignal.abort(reason))).rejects.toThrow(
+      /abort|enough/u,
+    );
+  });
+});

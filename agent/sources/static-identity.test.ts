@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { podContentHash, validateStaticIdentity, withStaticIdentity } from './static-identity.ts';
+import type { SourceName } from './types.ts';
+
+const pod: Pod = { metadata: { name: 'web' }, spec: { containers: [{ name: 'main', image: 'busybox' }] } };
+const context = {
+  nodeName: 'n1',
+  vocabulary: VOCABULARIES.plat,
+  origin: { source: 'file', location: '/m/web.yaml', document: '1' },
+} as const;
+const seenMs = 1_700_000_000_000;
+
+const hashOf = (manifest: unknown, change: object = {}): string =>
+  podContentHash(manifest, { ...context, ...change });
+const identify = (of: Pod, source: SourceName = 'file', nodeName = 'n1'): Pod => {
+  const at = { ...context, nodeName, origin: { ...context.origin, source } };
+  return withStaticIdentity(of, { ...at, seenMs, hash: podContentHash(of, at) });
+};
+
+describe('podContentHash', () => {
+  test.each<[string, unknown]>([
+    ['key order', { spec: pod.spec, metadata: pod.metadata }],
+    ['namespace default', { ...pod, metadata: { name: 'web', namespace: 'default' } }],
+    ['a status', { ...pod, status: { phase: 'Running' } }],
+    [
+      'bookkeeping',
+      { ...pod, metadata: { ...pod.metadata, resourceVersion: '7', generation: 3, creationTimestamp: null } },
+    ],
+    ['apiVersion and kind', { ...pod, apiVersion: 'v1', kind: 'Pod' }],
+    [
+      'our own annotations',
+      { ...pod, metadata: { name: 'web', annotations: { 'plat.io/config.hash': 'x' } } },
+    ],
+  ])('does not change with %s', (_name, manifest) => {
+    expect(hashOf(manifest)).toBe(hashOf(pod));
+  });
+
+  test.each<[string, unknown, object]>([
+    ['the spec', { ...pod, spec: { ...pod.spec, hostNetwork: true } }, {}],
+    ['the name', { ...pod, metadata: { name: 'web2' } }, {}],
+    ['the namespace', { ...pod, metadata: { name: 'web', namespace: 'x' } }, {}],
+    ['a label', { ...pod, metadata: { name: 'web', labels: { a: 'b' } } }, {}],
+    ['an annotation', { ...pod, metadata: { name: 'web', annotations: { a: 'b' } } }, {}],
+    ['the uid', { ...pod, metadata: { name: 'web', uid: 'u' } }, {}],
+    ['the node', pod, { nodeName: 'n2' }],
+    ['the file', pod, { origin: { ...context.origin, location: '/m/other.yaml' } }],
+    ['the source', pod, { origin: { ...context.origin, source: 'url' } }],
+  ])('changes with %s', (_name, manifest, change) => {
+    expect(hashOf(manifest, change)).not.toBe(hashOf(pod));
+  });
+});
+
+describe('withStaticIdentity', () => {
+  test('gives name, namespace, uid, node, annotations, toleration', () => {
+    const hash = hashOf(pod);
+    expect(identify(pod)).toEqual({
+      metadata: {
+        name: 'web-n1',
+        namespace: 'default',
+        uid: hash,
+        annotations: {
+          'plat.io/config.source': 'file',
+          'plat.io/config.hash': hash,
+          'plat.io/config.seen': '2023-11-14T22:13:20.000Z',
+        },
+      },
+      spec: { ...pod.spec, nodeName: 'n1', tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] },
+      status: { phase: 'Pending' },
+    });
+  });
+
+  test('speaks the other vocabulary', () => {
+    const vocabulary = VOCABULARIES.kubernetes;
+    const { metadata } = withStaticIdentity(pod, { ...context, vocabulary, seenMs, hash: 'h' });
+    expect(Object.keys(metadata?.annotations ?? {})).toEqual([
+      vocabulary.configSource,
+      vocabulary.configHash,
+      vocabulary.configSeen,
+    ]);
+  });
+
+  test.each<[SourceName, string, string]>([
+    ['file', 'web-n1', 'file'],
+    ['url', 'web-n1', 'http'],
+    ['socket', 'web', 'socket'],
+  ])('from %s the name is %s and the source %s', (source, name, word) => {
+    const { metadata } = identify(pod, source);
+    expect(metadata?.name).toBe(name);
+    expect(metadata?.annotations?.['plat.io/config.source']).toBe(word);
+  });
+
+  test('writes the node in lower case in the name only', () => {
+    const named = identify(pod, 'file', 'Node-A');
+    expect(named.metadata?.name).toBe('web-node-a');
+    expect(named.spec?.nodeName).toBe('Node-A');
+  });
+
+  test('keeps a uid of the manifest, while the hash still follows the content', () => {
+    const fixed: Pod = { ...pod, metadata: { name: 'web', uid: 'mine' } };
+    const changed: Pod = { ...fixed, spec: { containers: [{ name: 'main', image: 'other' }] } };
+    expect(identify(fixed).metadata?.uid).toBe('mine');
+    expect(identify(changed).metadata?.uid).toBe('mine');
+    const hash = ({ metadata }: Pod): string | undefined => metadata?.annotations?.['plat.io/config.hash'];
+    expect(hash(identify(changed))).not.toBe(hash(identify(fixed)));
+  });
+
+  test('drops what a manifest may not say and what is not of this node', () => {
+    const named = identify({
+      ...pod,
+      metadata: {
+        name: 'web',
+        selfLink: '/x',
+        deletionTimestamp: '2020-01-01T00:00:00Z',
+        annotations: { 'plat.io/config.mirror': 'fake', keep: 'me' },
+      },
+      spec: { containers: [], nodeName: 'elsewhere', tolerations: [{ key: 'a', operator: 'Exists' }] },
+      status: { phase: 'Running' },
+    });
+    expect(named.metadata).not.toHaveProperty('selfLink');
+    expect(named.metadata).not.toHaveProperty('deletionTimestamp');
+    expect(named.metadata?.annotations).toMatchObject({ keep: 'me' });
+    expect(named.metadata?.annotations).not.toHaveProperty(['plat.io/config.mirror']);
+    expect(named.spec?.nodeName).toBe('n1');
+    expect(named.spec?.tolerations).toHaveLength(2);
+    expect(named.status).toEqual({ phase: 'Pending' });
+  });
+});
+
+describe('validateStaticIdentity', () => {
+  test.each([
+    [undefined, 0],
+    ['', 0],
+    ['8f5a2b6e-3a0f-4c58-a9a4-3a3f6a1d2b11', 0],
+    ['mine', 0],
+    ['..', 1],
+    ['../../etc', 1],
+    ['a/b', 1],
+    ['a_b', 1],
+    ['-a', 1],
+    ['a\n', 1],
+    ['x'.repeat(64), 1],
+  ])('uid %j has %d faults', (uid, count) => {
+    const metadata = uid === undefined ? { name: 'web' } : { name: 'web', uid };
+    expect(validateStaticIdentity({ ...pod, metadata })).toHaveLength(count);
+  });
+});
