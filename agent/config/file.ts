@@ -1,6 +1,6 @@
 /** Reads the configuration file: YAML or JSON, one document, every fault at once.
  *  Source: document 3, section 4.3; `data/nodeagent-config.json`. */
-import { dirname, resolve } from 'node:path';
+import { dirname, isAbsolute, resolve } from 'node:path';
 import { parseDocuments } from '#api/codec/documents.ts';
 import { canonicalApiVersion, UPSTREAM_CONFIG_KIND, VOCABULARIES } from '#api/vocabulary.ts';
 import { type ConfigError, placeFault } from './errors.ts';
@@ -109,6 +109,7 @@ function walk(mapping: Readonly<Record<string, unknown>>, prefix: string): Walk 
 
 function absolute(setting: Setting, value: ConfigValue, file: string): ConfigValue {
   if (setting.isPath === undefined || value.shape !== 'text' || value.value === '') return value;
+  if (isAbsolute(value.value)) return value;
   return { shape: 'text', value: resolve(dirname(file), value.value) };
 }
 

@@ -1,5 +1,5 @@
 /** Turns the flags that were given into values of settings. */
-import { resolve } from 'node:path';
+import { isAbsolute, resolve } from 'node:path';
 import { type ConfigError, placeFault } from '../errors.ts';
 import type { ConfigValue } from '../reader.ts';
 import type { Setting } from '../setting.ts';
@@ -55,6 +55,7 @@ function repetitionWarning({ entry, spelled, texts }: GivenFlag): readonly strin
 
 function absolute(setting: Setting, value: ConfigValue, cwd: string): ConfigValue {
   if (setting.isPath === undefined || value.shape !== 'text' || value.value === '') return value;
+  if (isAbsolute(value.value)) return value;
   return { shape: 'text', value: resolve(cwd, value.value) };
 }
 

@@ -60,7 +60,7 @@ export function validateResources(config: AgentConfig): readonly ConfigFault[] {
     const badValue = config.systemCgroups;
     faults.push(faultOf('systemCgroups', 'needs cgroupRoot', { badValue, others: ['cgroupRoot'] }));
   }
-  if (config.podsPerCore > config.maxPods) {
+  if (config.podsPerCore !== 0 && config.podsPerCore > config.maxPods) {
     const detail = `must not be above maxPods, which is ${config.maxPods}`;
     faults.push(faultOf('podsPerCore', detail, { badValue: config.podsPerCore, others: ['maxPods'] }));
   }

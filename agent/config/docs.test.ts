@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { renderFlagsPage } from './docs.ts';
+import { FEATURE_GATES } from './feature-gates.ts';
+import { FLAG_BY_NAME, SETTINGS } from './table.ts';
+
+const page = renderFlagsPage();
+
+test('lists every flag, field and gate', () => {
+  const missing = [
+    ...[...FLAG_BY_NAME.keys()].map((name) => (name.length === 1 ? `\`-${name}\`` : `\`--${name}\``)),
+    ...SETTINGS.filter(({ inFile }) => inFile).map(({ key }) => `\`${key}\``),
+    ...FEATURE_GATES.map(({ name }) => `\`${name}\``),
+  ].filter((text) => !page.includes(text));
+  expect(missing).toEqual([]);
+});
+
+test('says of each setting whether it is acted on', () => {
+  const section = page.slice(page.indexOf('## Read but not acted on yet'), page.indexOf('## Feature gates'));
+  for (const { key, flags, acted } of SETTINGS) {
+    const name = flags[0] === undefined ? key : `--${flags[0].name}`;
+    expect([name, section.includes(`\`${name}\``)]).toEqual([name, !acted]);
+  }
+});
+
+test('keeps every row of a table in one line with all its cells', () => {
+  const rows = page.split('\n').filter((line) => line.startsWith('| `') || line.startsWith('|  |'));
+  expect(rows.length).toBeGreaterThan(SETTINGS.length);
+  for (const row of rows) expect(row.endsWith(' |')).toBe(true);
+});
