@@ -68,7 +68,7 @@ install_node_modules() {
   fi
   # Not `npm ci`: it refuses a lock file without the optional packages of other platforms, and which of them
   # a lock file has depends on the registry. The versions are those of the lock file either way.
-  PATH="$(dirname "$bootstrap"):$PATH" "$bootstrap" "$(npm_program)" install --no-save --no-fund --no-audit --loglevel=error ||
+  NODE_NO_WARNINGS=1 PATH="$(dirname "$bootstrap"):$PATH" "$bootstrap" "$(npm_program)" install --no-save --no-fund --no-audit --loglevel=error ||
     fail "npm install failed, see its message above"
   node_runs node_modules/.bin/node || fail "node_modules/.bin/node is not Node $(pinned_node_version)"
   printf '%s\n' "$wanted" >"$stamp"
