@@ -179,7 +179,7 @@ describe('createFileSource on a directory', () => {
 
   test('keeps the last good pods while a file is half written, and takes the whole', async () => {
     put('a.yaml', pod('a', 'one'));
-    start();
+    start({ graceMs: 60_000 });
     await until(() => expect(images()).toEqual(['one']));
     const text = pod('a', 'two');
     const file = await open(join(dir, 'a.yaml'), 'w');
@@ -193,7 +193,7 @@ describe('createFileSource on a directory', () => {
   });
 
   test('believes nothing that is still being written, even if it parses', async () => {
-    start();
+    start({ settleMs: 300, graceMs: 60_000 });
     await until(() => expect(snapshots).toHaveLength(1));
     const path = join(dir, 'a.yaml');
     writeFileSync(path, pod('a'));
@@ -232,7 +232,7 @@ describe('createFileSource on a directory', () => {
 
   test('an editor that moves the old file away before it writes the new one ends nothing', async () => {
     put('a.yaml', pod('a', 'one'));
-    start();
+    start({ goneMs: 60_000 });
     await untilNames('a-n1');
     renameSync(join(dir, 'a.yaml'), join(dir, 'a.yaml~'));
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -7,7 +7,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import { type DecodedObject, decodeManifestDocument, defaultAndValidatePod } from '#api/schema/manifest.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { joinSets } from './keep-good.ts';
-import { formatIdentity, podIdentity } from './merge.ts';
+import { formatIdentity, objectIdentity, podIdentity } from './merge.ts';
 import { podContentHash, validateStaticIdentity, withStaticIdentity } from './static-identity.ts';
 import type {
   ConfigObject,
@@ -47,7 +47,9 @@ function knownPod(entry: SourcePod, previous: ManifestSet | undefined, words: Vo
 }
 
 function knownObject(entry: SourceObject, previous: ManifestSet | undefined): SourceObject {
-  return previous?.objects.find((candidate) => isDeepStrictEqual(candidate, entry)) ?? entry;
+  const identity = objectIdentity(entry);
+  const before = previous?.objects.find((candidate) => objectIdentity(candidate) === identity);
+  return before !== undefined && isDeepStrictEqual(before, entry) ? before : entry;
 }
 
 function configObject(decoded: Exclude<DecodedObject, { kind: 'Pod' | 'Unknown' }>): ConfigObject {
