@@ -1,0 +1,35 @@
+/** One valid pod, which the rows of the validation tests change in one place each. */
+import { VOCABULARIES } from '../../vocabulary.ts';
+import { decode } from '../decode.ts';
+import { applyDefaults } from '../defaults.ts';
+import type { Pod } from '../gen/core-v1.ts';
+import { type PodValidationOptions, validatePod } from './pod.ts';
+
+export interface PodChanges {
+  readonly metadata?: object;
+  readonly spec?: object;
+  /** Members of the first container. */
+  readonly container?: object;
+}
+
+/** The pod as a manifest would have it, with the changes in place. */
+export function podWith(changes: PodChanges): Pod {
+  const { value } = decode<Pod>('core/v1.Pod', {
+    metadata: { name: 'web', namespace: 'default', ...changes.metadata },
+    spec: {
+      volumes: [{ name: 'data', emptyDir: {} }],
+      containers: [{ name: 'app', image: 'app:1', ...changes.container }],
+      ...changes.spec,
+    },
+  });
+  return applyDefaults('core/v1.Pod', value);
+}
+
+/** `FieldValueRequired spec.containers` for each fault of the changed pod. */
+export function faultsOf(
+  changes: PodChanges,
+  options: Partial<PodValidationOptions> = {},
+): readonly string[] {
+  const errors = validatePod(podWith(changes), { vocabulary: VOCABULARIES.plat, ...options });
+  return errors.map((error) => `${error.kind} ${error.field}`);
+}
