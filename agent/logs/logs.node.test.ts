@@ -39,7 +39,7 @@ beforeAll(async () => {
       command: [
         'sh',
         '-c',
-        `for part in 1 2 3 4 5 6; do seq $((part * ${LINES} / 6 - ${LINES} / 6 + 1)) $((part * ${LINES} / 6)); sleep 0.1; done; printf '%040000d\\n' 7; echo the end >&2`,
+        `for part in 1 2 3 4 5 6; do seq $((part * ${LINES} / 6 - ${LINES} / 6 + 1)) $((part * ${LINES} / 6)); sleep 0.3; done; printf '%040000d\\n' 7; echo the end >&2`,
       ],
       logPath: containerLogName('main', 0),
       linux: { securityContext: { namespaceOptions: { network: 'NODE' } } },
@@ -74,7 +74,7 @@ test('a follower loses no line while the log of a busy container is rotated agai
       if (status?.state !== 'CONTAINER_RUNNING') break;
       await rotator.rotateOnce(never);
       // Rotations name their files by the second; the follower keeps up with files that are not compressed yet.
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await new Promise((resolve) => setTimeout(resolve, 300));
     }
     stopped.abort();
   })();

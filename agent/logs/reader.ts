@@ -2,7 +2,7 @@
  *  Never asks the runtime: the caller says when the container stopped. */
 import { stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { type Clock, systemClock } from '#api/kit/clock.ts';
+import { type Clock, sleep, systemClock } from '#api/kit/clock.ts';
 import { type DirChanges, watchDir } from './dir-changes.ts';
 import { createLogFormatter, type FormatOptions, type LogChunk, type LogFormatter } from './format.ts';
 import { type OpenFile, openRegularFile } from './open-log.ts';
@@ -20,11 +20,13 @@ export interface ReadLogsOptions extends FormatOptions {
   readonly stopped?: AbortSignal | undefined;
   /** Directory that must really contain the file, symlinks resolved; the pod logs directory. */
   readonly root?: string | undefined;
-  /** Clock for `sinceSeconds`; the system's unless given. */
+  /** Clock for `sinceSeconds` and for the pause at a rotation; the system's unless given. */
   readonly clock?: Clock | undefined;
 }
 
 const BLOCK_BYTES = 64 * 1024;
+/** Long beside the milliseconds that a runtime needs, short beside the 10 s between two rotations. */
+const LATE_WRITES_MS = 50;
 
 interface Cursor {
   opened: OpenFile;
@@ -59,27 +61,47 @@ async function* readToEnd(
   }
 }
 
+/** Gives out what is left of the current file and goes on to its successor. */
+async function* switchTo(
+  successor: OpenFile,
+  cursor: Cursor,
+  formatter: LogFormatter,
+  clock: Clock,
+  signal: AbortSignal,
+): AsyncGenerator<LogChunk> {
+  try {
+    yield* readToEnd(cursor, formatter, signal);
+    // The runtime makes the new file first, then turns its writers over to it one by one; what they had taken in
+    // before still goes to the old file, and nothing tells when that is done.
+    await sleep(clock, LATE_WRITES_MS, signal);
+    yield* readToEnd(cursor, formatter, signal);
+    yield* formatter.end();
+  } finally {
+    await cursor.opened.file.close();
+    cursor.opened = successor;
+    cursor.offset = 0;
+  }
+}
+
 /** Goes on to the file that replaced the current one, or back to the start when it was truncated. Returns whether
- *  either happened. */
+ *  either happened. An empty successor waits: the runtime may not be writing to it yet. */
 async function* followRotation(
   cursor: Cursor,
   path: string,
-  options: ReadLogsOptions,
+  options: ReadLogsOptions & { readonly isStopped: boolean },
   formatter: LogFormatter,
   signal: AbortSignal,
 ): AsyncGenerator<LogChunk, boolean> {
-  const { size } = await cursor.opened.file.stat();
   const successor = await openSuccessor(path, cursor.opened.identity, options.root);
-  if (successor === undefined && size >= cursor.offset) return false;
   if (successor !== undefined) {
-    try {
-      // The runtime wrote to the old file until it made the new one: what came since the last look is still there.
-      yield* readToEnd(cursor, formatter, signal);
-    } finally {
-      await cursor.opened.file.close();
-      cursor.opened = successor;
+    if (successor.sizeBytes > 0 || options.isStopped) {
+      yield* switchTo(successor, cursor, formatter, options.clock ?? systemClock, signal);
+      return true;
     }
+    await successor.file.close();
   }
+  const { size } = await cursor.opened.file.stat();
+  if (size >= cursor.offset) return false;
   cursor.offset = 0;
   yield* formatter.end();
   return true;
@@ -113,7 +135,7 @@ export async function* readLogs(
       yield* readToEnd(cursor, formatter, signal);
       if (formatter.isFull()) return;
       if (changes === undefined) break;
-      if (yield* followRotation(cursor, path, options, formatter, signal)) continue;
+      if (yield* followRotation(cursor, path, { ...options, isStopped }, formatter, signal)) continue;
       if (isStopped || (await isGone(dirname(path)))) break;
       await changes.next();
       signal.throwIfAborted();
