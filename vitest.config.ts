@@ -7,14 +7,14 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'unit',
           include: ['**/*.test.ts'],
-          exclude: ['**/*.node.test.ts', '**/*.e2e.test.ts', 'node_modules/**'],
+          exclude: ['**/*.node.test.ts', '**/*.e2e.test.ts', 'node_modules/**', '.cache/**'],
         },
       },
       {
         test: {
           name: 'node',
           include: ['**/*.node.test.ts'],
-          exclude: ['node_modules/**'],
+          exclude: ['node_modules/**', '.cache/**'],
           globalSetup: ['./testing/containerd-setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
@@ -25,7 +25,7 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'e2e',
           include: ['**/*.e2e.test.ts'],
-          exclude: ['node_modules/**'],
+          exclude: ['node_modules/**', '.cache/**'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
           fileParallelism: false,

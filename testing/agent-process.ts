@@ -1,0 +1,14 @@
+/** The agent as a process of its own: flags in, exit code out. */
+import { readFile } from 'node:fs/promises';
+import { loadConfig } from '#agent/config/load.ts';
+import { runAgent } from '#agent/main.ts';
+
+const result = await loadConfig(process.argv.slice(2), {
+  readFile: (path) => readFile(path),
+  cwd: process.cwd(),
+});
+if (result.kind !== 'ok') {
+  console.error(JSON.stringify(result));
+  process.exit(1);
+}
+process.exit(await runAgent(result.config, { warnings: result.warnings }));

@@ -1,0 +1,189 @@
+/** A real agent process for tests: own root, manifest directory, socket and logs, on a given runtime. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { createWriteStream } from 'node:fs';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { join } from 'node:path';
+import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
+import { createTempDir, type TempDir } from './temp.ts';
+import { eventually } from './wait.ts';
+
+export interface TestAgentOptions {
+  /** `unix://…` of a container runtime. */
+  readonly endpoint: string;
+  /** Further flags. */
+  readonly flags?: readonly string[];
+  /** Folder to work in; a fresh one unless given. */
+  readonly folder?: TempDir;
+  /** Start at once; true unless given. */
+  readonly start?: boolean;
+}
+
+const MAIN = join(import.meta.dirname, 'agent-process.ts');
+const STOP_TIMEOUT_MS = 10_000;
+
+export class TestAgent implements AsyncDisposable {
+  readonly folder: string;
+  readonly manifests: string;
+  readonly socket: string;
+  readonly root: string;
+  readonly logs: string;
+  readonly #dir: TempDir;
+  readonly #options: TestAgentOptions;
+  #process: ChildProcess | undefined;
+
+  private constructor(dir: TempDir, options: TestAgentOptions) {
+    this.#dir = dir;
+    this.#options = options;
+    this.folder = dir.path;
+    this.manifests = join(dir.path, 'm');
+    this.socket = join(dir.path, 'a.sock');
+    this.root = join(dir.path, 'root');
+    this.logs = join(dir.path, 'logs');
+  }
+
+  static async create(options: TestAgentOptions): Promise<TestAgent> {
+    const agent = new TestAgent(options.folder ?? (await createTempDir('na-agent-')), options);
+    await mkdir(agent.manifests, { recursive: true });
+    if (options.start !== false) await agent.start();
+    return agent;
+  }
+
+  get pid(): number {
+    return this.#process?.pid ?? 0;
+  }
+
+  /** What the agent wrote to standard error so far. */
+  log(): Promise<string> {
+    return readFile(join(this.folder, 'agent.log'), 'utf8');
+  }
+
+  /** Starts the process and waits until its local API answers. */
+  async start(flags: readonly string[] = []): Promise<void> {
+    this.spawn(flags);
+    await eventually(async () => (await this.get('/healthz')) === 'ok', { what: 'the agent answers' });
+  }
+
+  /** Starts the process without waiting. */
+  spawn(flags: readonly string[] = []): void {
+    const { endpoint, flags: more = [] } = this.#options;
+    const own = [
+      `--root-dir=${this.root}`,
+      `--pod-manifest-path=${this.manifests}`,
+      `--container-runtime-endpoint=${endpoint}`,
+      `--socket=${this.socket}`,
+      `--pod-logs-dir=${this.logs}`,
+      `--container-logs-dir=${join(this.folder, 'links')}`,
+      '--healthz-port=0',
+      '--hostname-override=n1',
+    ];
+    const child = spawn(process.execPath, [MAIN, ...own, ...more, ...flags], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    child.stderr?.pipe(createWriteStream(join(this.folder, 'agent.log'), { flags: 'a' }));
+    this.#process = child;
+  }
+
+  /** Sends the signal and waits for the process to end. Returns its exit code, or null for a signal. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number | null> {
+    const child = this.#process;
+    if (child === undefined || child.exitCode !== null || child.signalCode !== null)
+      return child?.exitCode ?? null;
+    const ended = new Promise<number | null>((resolve) => child.once('exit', (code) => resolve(code)));
+    child.kill(signal);
+    const late = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    const code = await ended;
+    clearTimeout(late);
+    return code;
+  }
+
+  /** Puts a manifest into the directory in one step. */
+  async put(name: string, text: string): Promise<void> {
+    const path = join(this.manifests, name);
+    await writeFile(join(this.manifests, `.${name}.tmp`), text);
+    await rename(join(this.manifests, `.${name}.tmp`), path);
+  }
+
+  async drop(name: string): Promise<void> {
+    await rm(join(this.manifests, name), { force: true });
+  }
+
+  /** A GET on the local API; JSON answers are parsed. @throws Error for an answer other than 200 */
+  get(path: string): Promise<unknown> {
+    return this.call('GET', path);
+  }
+
+  async call(method: string, path: string, body?: string): Promise<unknown> {
+    const { status, text } = await callSocket(this.socket, method, path, body);
+    if (status !== 200) throw new Error(`${method} ${path}: ${status} ${text}`);
+    return text.startsWith('{') ? JSON.parse(text) : text;
+  }
+
+  async pods(): Promise<readonly Pod[]> {
+    return ((await this.get('/pods')) as { items: readonly Pod[] }).items;
+  }
+
+  /** The pod whose manifest is named so, by its name without the node's suffix. */
+  async pod(name: string): Promise<Pod | undefined> {
+    const pods = await this.pods();
+    return pods.find(({ metadata }) => metadata?.name === name || metadata?.name === `${name}-n1`);
+  }
+
+  async events(name?: string): Promise<readonly Event[]> {
+    const { items } = (await this.get('/events')) as { items: readonly Event[] };
+    return name === undefined
+      ? items
+      : items.filter(({ involvedObject }) => involvedObject.name?.startsWith(name));
+  }
+
+  /** Waits until the pod satisfies the condition and returns it. */
+  waitFor(name: string, condition: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
+    return eventually(
+      async () => {
+        const pod = await this.pod(name);
+        return pod !== undefined && condition(pod) ? pod : undefined;
+      },
+      { timeoutMs, what: `pod ${name}: ${condition.toString().slice(0, 120)}` },
+    );
+  }
+
+  /** Ends every pod by taking its manifest away, then the process, then the folder. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    const alive = this.#process?.exitCode === null && this.#process.signalCode === null;
+    await rm(this.manifests, { recursive: true, force: true });
+    await mkdir(this.manifests, { recursive: true });
+    await rm(join(this.root, 'applied'), { recursive: true, force: true });
+    if (alive) await this.stop();
+    await this.start(['--file-check-frequency=1s']);
+    await eventually(async () => (await this.pods()).length === 0, {
+      timeoutMs: 60_000,
+      what: 'all pods are gone',
+    });
+    await this.stop();
+    await this.#dir[Symbol.asyncDispose]();
+  }
+}
+
+function callSocket(
+  socketPath: string,
+  method: string,
+  path: string,
+  body?: string,
+): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const call = request({ socketPath, method, path, timeout: 10_000 }, (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.once('error', reject);
+      response.once('end', () =>
+        resolve({ status: response.statusCode ?? 0, text: Buffer.concat(parts).toString() }),
+      );
+    });
+    call.once('error', reject);
+    call.end(body);
+  });
+}
+
+/** Whether every container of the pod runs and is ready. */
+export const isReady = ({ status }: Pod): boolean =>
+  status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') === true;
