@@ -17,6 +17,8 @@ import { type AppliedStore, createAppliedStore, parseKindWord } from './applied.
 import { AppliedStoreError, appliedFileName } from './applied-files.ts';
 import type { SourceSnapshot } from './types.ts';
 
+const words = VOCABULARIES.plat;
+
 let base = '';
 let dir = '';
 
@@ -93,7 +95,7 @@ describe('createAppliedStore', () => {
       name: 'web',
       namespace: 'default',
       uid: expect.stringMatching(/^[0-9a-f]{32}$/u) as unknown,
-      annotations: { 'plat.io/config.source': 'socket', 'plat.io/config.hash': metadata?.uid },
+      annotations: { [words.configSource]: 'socket', [words.configHash]: metadata?.uid },
     });
     expect(spec?.nodeName).toBe('n1');
   });

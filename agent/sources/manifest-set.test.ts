@@ -4,6 +4,8 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createManifestReader } from './manifest-set.ts';
 import type { ManifestSet } from './types.ts';
 
+const words = VOCABULARIES.plat;
+
 const place = { source: 'file', location: '/m/a.yaml' } as const;
 const signal = new AbortController().signal;
 
@@ -87,9 +89,7 @@ describe('createManifestReader', () => {
     expect(moved.pods[0]?.origin.document).toBe('2');
     expect(moved.pods[0]?.pod).toBe(first.pods[0]?.pod);
     const changed = await read(pod('web', 'other'), first);
-    expect(changed.pods[0]?.pod.metadata?.annotations?.['plat.io/config.seen']).toBe(
-      '2023-11-14T22:14:20.000Z',
-    );
+    expect(changed.pods[0]?.pod.metadata?.annotations?.[words.configSeen]).toBe('2023-11-14T22:14:20.000Z');
     expect(changed.pods[0]?.pod.metadata?.uid).not.toBe(first.pods[0]?.pod.metadata?.uid);
   });
 

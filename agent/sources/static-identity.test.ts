@@ -4,6 +4,8 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import { podContentHash, validateStaticIdentity, withStaticIdentity } from './static-identity.ts';
 import type { SourceName } from './types.ts';
 
+const words = VOCABULARIES.plat;
+
 const pod: Pod = { metadata: { name: 'web' }, spec: { containers: [{ name: 'main', image: 'busybox' }] } };
 const context = {
   nodeName: 'n1',
@@ -29,10 +31,7 @@ describe('podContentHash', () => {
       { ...pod, metadata: { ...pod.metadata, resourceVersion: '7', generation: 3, creationTimestamp: null } },
     ],
     ['apiVersion and kind', { ...pod, apiVersion: 'v1', kind: 'Pod' }],
-    [
-      'our own annotations',
-      { ...pod, metadata: { name: 'web', annotations: { 'plat.io/config.hash': 'x' } } },
-    ],
+    ['our own annotations', { ...pod, metadata: { name: 'web', annotations: { [words.configHash]: 'x' } } }],
   ])('does not change with %s', (_name, manifest) => {
     expect(hashOf(manifest)).toBe(hashOf(pod));
   });
@@ -61,9 +60,9 @@ describe('withStaticIdentity', () => {
         namespace: 'default',
         uid: hash,
         annotations: {
-          'plat.io/config.source': 'file',
-          'plat.io/config.hash': hash,
-          'plat.io/config.seen': '2023-11-14T22:13:20.000Z',
+          [words.configSource]: 'file',
+          [words.configHash]: hash,
+          [words.configSeen]: '2023-11-14T22:13:20.000Z',
         },
       },
       spec: { ...pod.spec, nodeName: 'n1', tolerations: [{ operator: 'Exists', effect: 'NoExecute' }] },
@@ -88,7 +87,7 @@ describe('withStaticIdentity', () => {
   ])('from %s the name is %s and the source %s', (source, name, word) => {
     const { metadata } = identify(pod, source);
     expect(metadata?.name).toBe(name);
-    expect(metadata?.annotations?.['plat.io/config.source']).toBe(word);
+    expect(metadata?.annotations?.[words.configSource]).toBe(word);
   });
 
   test('writes the node in lower case in the name only', () => {
@@ -102,7 +101,7 @@ describe('withStaticIdentity', () => {
     const changed: Pod = { ...fixed, spec: { containers: [{ name: 'main', image: 'other' }] } };
     expect(identify(fixed).metadata?.uid).toBe('mine');
     expect(identify(changed).metadata?.uid).toBe('mine');
-    const hash = ({ metadata }: Pod): string | undefined => metadata?.annotations?.['plat.io/config.hash'];
+    const hash = ({ metadata }: Pod): string | undefined => metadata?.annotations?.[words.configHash];
     expect(hash(identify(changed))).not.toBe(hash(identify(fixed)));
   });
 
@@ -113,7 +112,7 @@ describe('withStaticIdentity', () => {
         name: 'web',
         selfLink: '/x',
         deletionTimestamp: '2020-01-01T00:00:00Z',
-        annotations: { 'plat.io/config.mirror': 'fake', keep: 'me' },
+        annotations: { [words.configMirror]: 'fake', keep: 'me' },
       },
       spec: { containers: [], nodeName: 'elsewhere', tolerations: [{ key: 'a', operator: 'Exists' }] },
       status: { phase: 'Running' },
@@ -121,7 +120,7 @@ describe('withStaticIdentity', () => {
     expect(named.metadata).not.toHaveProperty('selfLink');
     expect(named.metadata).not.toHaveProperty('deletionTimestamp');
     expect(named.metadata?.annotations).toMatchObject({ keep: 'me' });
-    expect(named.metadata?.annotations).not.toHaveProperty(['plat.io/config.mirror']);
+    expect(named.metadata?.annotations).not.toHaveProperty([words.configMirror]);
     expect(named.spec?.nodeName).toBe('n1');
     expect(named.spec?.tolerations).toHaveLength(2);
     expect(named.status).toEqual({ phase: 'Pending' });

@@ -9,6 +9,8 @@ import type { SourceSnapshot } from './types.ts';
 import { createUrlSource, type UrlSourceOptions } from './url.ts';
 import { createFetchUrl } from './url-fetch.ts';
 
+const words = VOCABULARIES.plat;
+
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 let server: Server;
@@ -99,7 +101,7 @@ describe('createUrlSource', () => {
     expect(last()?.pods[0]?.pod.metadata).toMatchObject({
       name: 'web-n1',
       namespace: 'default',
-      annotations: { 'plat.io/config.source': 'http' },
+      annotations: { [words.configSource]: 'http' },
     });
     expect(last()?.partial).toBeUndefined();
   });
