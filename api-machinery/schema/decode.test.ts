@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { VOCABULARIES } from '../vocabulary.ts';
 import { decode } from './decode.ts';
 import type { ConfigMap, Pod, Secret } from './gen/core-v1.ts';
 import { suggest } from './suggestion.ts';
@@ -189,7 +190,10 @@ describe('maps', () => {
 describe('types with a JSON form of their own', () => {
   const schema = (properties: object): object => ({ openAPIV3Schema: { properties } });
   const errorsOf = (properties: object): readonly string[] =>
-    faults('apiextensions.plat.io/v1.CustomResourceValidation', schema(properties));
+    faults(
+      `apiextensions.${VOCABULARIES.plat.apiGroupDomain}/v1.CustomResourceValidation`,
+      schema(properties),
+    );
   it('are checked in each form', () => {
     expect(
       errorsOf({ a: { items: { type: 'string' }, additionalProperties: false, default: { any: [1] } } }),

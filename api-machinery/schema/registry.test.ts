@@ -1,10 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { describe, expect, it, test } from 'vitest';
+import { VOCABULARIES } from '../vocabulary.ts';
 import {
   formatTypeName,
   inlineTypes,
   isRequired,
   jsonFields,
+  META_PACKAGE,
   parseTypeName,
   shapeOf,
   type TypeName,
@@ -53,10 +55,8 @@ describe('the whole schema', () => {
 describe('typeOf', () => {
   it('finds types by package and name', () => {
     expect(typeOf('core/v1.Pod').kind).toBe(true);
-    expect(typeOf('storage.plat.io/v1.StorageClass').kind).toBe(true);
-    expect(typeOf({ packageName: 'meta.plat.io/v1', typeName: 'ObjectMeta' }).fields.length).toBeGreaterThan(
-      10,
-    );
+    expect(typeOf(`storage.${VOCABULARIES.plat.apiGroupDomain}/v1.StorageClass`).kind).toBe(true);
+    expect(typeOf({ packageName: META_PACKAGE, typeName: 'ObjectMeta' }).fields.length).toBeGreaterThan(10);
   });
 
   test.each(['Pod', 'core/v1.Nope', 'core/v9.Pod', '../../package.Pod', 'core/v1.constructor', ''])(

@@ -1,13 +1,19 @@
 /** Typed view of the API type tables. A package's table is read when one of its types is first asked for.
  *  Source: facts README, Reading api-types.json. */
 import { createRequire } from 'node:module';
+import { VOCABULARIES } from '../vocabulary.ts';
 import { remember } from './remember.ts';
+
+/** The tables use our own words whatever vocabulary is spoken on the wire. */
+const DOMAIN = VOCABULARIES.plat.apiGroupDomain;
+/** Package of ObjectMeta and the types that all kinds share. */
+export const META_PACKAGE: string = `meta.${DOMAIN}/v1`;
 
 /** One field of a type, as the tables have it. */
 export interface FieldFact {
   /** JSON name; empty for an inline field. */
   readonly json: string;
-  /** `string`, `[]Volume`, `map<string,Quantity>`, `meta.plat.io/v1.ObjectMeta`… */
+  /** `string`, `[]Volume`, `map<string,Quantity>`, `core/v1.Pod`… */
   readonly type: string;
   readonly inline?: boolean;
   readonly ptr?: boolean;
@@ -79,7 +85,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isTypeFact = (value: unknown): value is TypeFact => isObject(value) && Array.isArray(value['fields']);
 
 const fileNameOf = (packageName: string): string =>
-  packageName.replace('.plat.io', '').replaceAll(/[#/.]/g, '-');
+  packageName.replace(`.${DOMAIN}`, '').replaceAll(/[#/.]/g, '-');
 
 function packageTypes(packageName: string): Readonly<Record<string, unknown>> {
   if (!/^[a-z0-9.#/]+$/.test(packageName)) throw new UnknownTypeError(packageName);
@@ -119,10 +125,10 @@ const SHARED: ReadonlyMap<string, Scalar> = new Map<string, Scalar>([
   ['resource.QuantityValue', 'QuantityValue'],
   ['intstr.IntOrString', 'IntOrString'],
   ['runtime.RawExtension', 'RawExtension'],
-  ['meta.plat.io/v1.Time', 'Time'],
-  ['meta.plat.io/v1.MicroTime', 'MicroTime'],
-  ['meta.plat.io/v1.Duration', 'Duration'],
-  ['meta.plat.io/v1.FieldsV1', 'FieldsV1'],
+  [`${META_PACKAGE}.Time`, 'Time'],
+  [`${META_PACKAGE}.MicroTime`, 'MicroTime'],
+  [`${META_PACKAGE}.Duration`, 'Duration'],
+  [`${META_PACKAGE}.FieldsV1`, 'FieldsV1'],
 ]);
 
 const typeFact = remember((key): TypeFact => {
