@@ -5,7 +5,9 @@ import { type CriConnection, connectRuntime } from '../client/connection.ts';
 import type { PodSandboxConfig } from '../gen/cri-v1.ts';
 import type { MessageInput } from '../message.ts';
 import { RemoteCommandError } from './errors.ts';
-import { execStream, type RemoteCommandOptions, type TerminalSize } from './remote-command.ts';
+import { execStream } from './remote-command.ts';
+import type { RemoteCommandOptions, TerminalSize } from './session.ts';
+import { execWebSocket } from './websocket-command.ts';
 
 let connection: CriConnection;
 let podSandboxId: string;
@@ -176,5 +178,50 @@ describe('execStream on a real runtime', () => {
     expect(result.detached).toBe(true);
     const { status } = await connection.runtime.containerStatus({ containerId });
     expect(status?.state).toBe('CONTAINER_RUNNING');
+  });
+});
+
+describe('execWebSocket on a real runtime', () => {
+  async function execOverWebSocket(cmd: readonly string[], stdin?: AsyncIterable<Uint8Array>) {
+    const { url } = await connection.runtime.exec({
+      containerId,
+      cmd,
+      tty: false,
+      stdin: stdin !== undefined,
+      stdout: true,
+      stderr: true,
+    });
+    const out: Buffer[] = [];
+    const { exitCode } = await execWebSocket(url, {
+      tty: false,
+      signal: never,
+      stdin,
+      stdout: (chunk) => void out.push(Buffer.from(chunk)),
+      stderr: (chunk) => void out.push(Buffer.from(chunk)),
+    });
+    return { exitCode, output: Buffer.concat(out).toString() };
+  }
+
+  test('carries input, output and the exit code', async () => {
+    const result = await execOverWebSocket(
+      ['sh', '-c', 'read -r text; echo "$text"; exit 7'],
+      once('hello\n'),
+    );
+    expect(result).toEqual({ exitCode: 7, output: 'hello\n' });
+  });
+
+  test('carries 2 MB out intact', async () => {
+    const { exitCode, output } = await execOverWebSocket([
+      'sh',
+      '-c',
+      'yes 0123456789abcde | head -c 2000000',
+    ]);
+    expect(exitCode).toBe(0);
+    expect(output === Buffer.alloc(2_000_000, '0123456789abcde\n').toString()).toBe(true);
+  });
+
+  test('reports a server that takes no WebSocket', async () => {
+    const refused = execWebSocket('http://127.0.0.1:1/exec/token', { tty: false, signal: never });
+    await expect(refused).rejects.toThrow('took no WebSocket');
   });
 });

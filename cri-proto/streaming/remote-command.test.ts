@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RemoteCommandError, StreamingError } from './errors.ts';
-import { execStream, type RemoteCommandOptions, type TerminalSize } from './remote-command.ts';
+import { execStream } from './remote-command.ts';
+import type { RemoteCommandOptions, TerminalSize } from './session.ts';
 import { type ServerSession, startSpdyServer } from './testing/spdy-server.ts';
 
 const SUCCESS = { metadata: {}, status: 'Success' };

@@ -2,41 +2,11 @@
 import { asError } from '#api/kit/clock.ts';
 import { REMOTE_COMMAND_V4 } from '#api/vocabulary.ts';
 import { parseExitStatus } from './exit-status.ts';
+import { encodeSize, pump } from './pump.ts';
+import type { OutputSink, RemoteCommandOptions, RemoteCommandResult } from './session.ts';
 import { createSpdyConnection, type SpdyConnection } from './spdy/connection.ts';
-import { SpdyStreamError } from './spdy/errors.ts';
 import type { SpdyStream } from './spdy/stream.ts';
 import { upgradeToSpdy } from './upgrade.ts';
-
-export interface TerminalSize {
-  readonly width: number;
-  readonly height: number;
-}
-
-/** Takes output; a promise holds the session back until it settles. */
-export type OutputSink = (chunk: Uint8Array) => void | Promise<void>;
-
-/** Which streams are given must agree with the flags of the Exec or Attach call that gave the URL:
- *  the server waits for exactly those. */
-export interface RemoteCommandOptions {
-  /** Input; its end closes the command's standard input while output goes on. */
-  readonly stdin?: AsyncIterable<Uint8Array> | undefined;
-  readonly stdout?: OutputSink | undefined;
-  /** Left out with a terminal, which has one output. */
-  readonly stderr?: OutputSink | undefined;
-  readonly tty: boolean;
-  /** Sizes of the terminal as they change; only with `tty`. */
-  readonly resize?: AsyncIterable<TerminalSize> | undefined;
-  /** Breaks the session off; the promise rejects with its reason. */
-  readonly signal: AbortSignal;
-  /** Leaves the session without touching the command: the promise resolves as detached. For attach. */
-  readonly detach?: AbortSignal | undefined;
-}
-
-export interface RemoteCommandResult {
-  /** 0 to 255; 0 when detached. */
-  readonly exitCode: number;
-  readonly detached: boolean;
-}
 
 /** A status is some hundred bytes; more than this of one is not kept. */
 const LARGEST_STATUS_BYTES = 64 * 1024;
@@ -78,36 +48,6 @@ async function readText(stream: SpdyStream): Promise<string> {
 async function drain(stream: SpdyStream | undefined, sink: OutputSink | undefined): Promise<void> {
   if (stream === undefined || sink === undefined) return;
   for await (const chunk of stream.read()) await sink(chunk);
-}
-
-/** Copies a source into a stream and closes it. A command that ends before it read everything is no failure. */
-async function pump<T>(
-  source: AsyncIterable<T>,
-  encode: (item: T) => Uint8Array,
-  stream: SpdyStream,
-  over: AbortSignal,
-): Promise<void> {
-  const iterator = source[Symbol.asyncIterator]();
-  const isOver = new Promise<undefined>((resolve) => {
-    over.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
-  try {
-    while (!over.aborted) {
-      const next = await Promise.race([iterator.next(), isOver]);
-      if (next === undefined || next.done === true) break;
-      await stream.write(encode(next.value));
-    }
-    stream.end();
-  } catch (thrown) {
-    if (!(thrown instanceof SpdyStreamError)) throw thrown;
-  } finally {
-    // Not awaited: a source that waits for a key press would keep the session open.
-    iterator.return?.().catch(() => undefined);
-  }
-}
-
-function encodeSize({ width, height }: TerminalSize): Uint8Array {
-  return Buffer.from(`${JSON.stringify({ Width: width, Height: height })}\n`);
 }
 
 async function runSession(
