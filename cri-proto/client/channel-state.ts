@@ -44,6 +44,9 @@ export function watchChannelState(client: Client): StateWatcher {
   };
 }
 
+/** Longest interval that Node takes, in ms. */
+const LONG_MS = 2 ** 31 - 1;
+
 /** Resolves when the channel is in `wanted`, at once if it is. Rejects with the signal's reason. */
 export function untilState(
   channel: Pick<StateWatcher, 'state' | 'onStateChange'>,
@@ -53,14 +56,20 @@ export function untilState(
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) return reject(abortReason(signal));
     if (channel.state() === wanted) return resolve();
+    // A connecting gRPC channel does not keep the process alive; whoever waits for it wants that.
+    const keepAlive = setInterval(() => undefined, LONG_MS);
     const stop = channel.onStateChange((state) => {
       if (state !== wanted) return;
-      signal?.removeEventListener('abort', onAbort);
-      stop();
+      end();
       resolve();
     });
-    function onAbort(): void {
+    function end(): void {
+      clearInterval(keepAlive);
       stop();
+      signal?.removeEventListener('abort', onAbort);
+    }
+    function onAbort(): void {
+      end();
       if (signal !== undefined) reject(abortReason(signal));
     }
     signal?.addEventListener('abort', onAbort, { once: true });

@@ -145,7 +145,7 @@ function readEntry(codec: ValueCodec, reader: Reader, entries: Values): void {
   while (reader.more()) {
     const tag = reader.tag();
     if (tag === MAP_KEY_TAG) {
-      key = reader.string();
+      key = reader.key();
     } else if (tag >>> 3 === 2) {
       requireWireType(tag & 7, codec.wireType);
       value = codec.read(reader);

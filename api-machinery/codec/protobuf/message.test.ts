@@ -166,6 +166,14 @@ describe('decode', () => {
     expect(blob).toStrictEqual(new Uint8Array([1, 2]));
   });
 
+  test('tells map keys apart that share length, middle and end', () => {
+    const labels = { 'ab-x-yz': '1', 'cb-x-yz': '2', 'ab-x-yy': '3', ñb: '4', é: '5' };
+    for (let i = 0; i < 3; i += 1) {
+      expect(node.decode(node.encode({ labels }))).toStrictEqual({ ...EMPTY, labels });
+    }
+    expect(() => node.decode(bytesOf('22 03 0a 09 61'))).toThrow(ProtobufError);
+  });
+
   test('works on again after an error', () => {
     expect(() => node.decode(bytesOf('12 04 12 02 30 80'))).toThrow(ProtobufError);
     expect(() => node.encode({ name: 'ok', labels: { a: 5 } })).toThrow(ProtobufError);

@@ -45,7 +45,11 @@ export function createMessageTypes(
       },
       decode(bytes) {
         reader.reset(bytes);
-        return readFields(plan(), reader, undefined);
+        try {
+          return readFields(plan(), reader, undefined);
+        } finally {
+          reader.release();
+        }
       },
     };
   }

@@ -18,13 +18,25 @@ export const DEFAULT_READER_LIMITS: ReaderLimits = {
   maxMessages: 1_000_000,
 };
 
+/** Map keys repeat from message to message: that many recent ones are recognised without decoding them. */
+const KEY_SLOTS = 256;
+const LONGEST_KEPT_KEY = 80;
+
+interface KeptKey {
+  readonly bytes: Uint8Array;
+  readonly text: string;
+}
+
 /** Up to this many bytes, a string is built in place; a call into Node's decoder costs more. */
 const SHORT_STRING_BYTES = 12;
+
+const NO_BYTES: Buffer = Buffer.alloc(0);
 
 export class Reader {
   private readonly limits: ReaderLimits;
   private readonly scratch = new DataView(new ArrayBuffer(8));
-  private bytes: Buffer = Buffer.alloc(0);
+  private readonly keys: (KeptKey | undefined)[] = Array.from({ length: KEY_SLOTS }, () => undefined);
+  private bytes: Buffer = NO_BYTES;
   private view: DataView = this.scratch;
   private position = 0;
   private end = 0;
@@ -36,7 +48,7 @@ export class Reader {
     this.limits = limits;
   }
 
-  /** Starts on new input. The reader keeps a reference to it until the next `reset`. */
+  /** Starts on new input; the reader refers to it until `release`. */
   reset(bytes: Uint8Array): void {
     const { buffer, byteOffset, byteLength } = bytes;
     if (byteLength > this.limits.maxBytes) {
@@ -51,6 +63,13 @@ export class Reader {
     this.end = byteLength;
     this.depth = 0;
     this.messages = 1;
+  }
+
+  /** Lets go of the input. */
+  release(): void {
+    this.bytes = NO_BYTES;
+    this.view = this.scratch;
+    this.end = 0;
   }
 
   /** True while the message being read has bytes left. */
@@ -165,6 +184,43 @@ export class Reader {
       if (at === start + length) return text;
     }
     return this.bytes.toString('utf8', start, start + length);
+  }
+
+  /** Text that is likely to have come before, as a map's key. */
+  key(): string {
+    const from = this.position;
+    const length = this.length();
+    const start = this.position;
+    if (length === 0 || length > LONGEST_KEPT_KEY || length > this.end - start) {
+      this.position = from;
+      return this.string();
+    }
+    const slot = this.slotOf(start, length);
+    const kept = this.keys[slot];
+    if (kept !== undefined && this.startsWith(start, length, kept.bytes)) {
+      this.position = start + length;
+      return kept.text;
+    }
+    this.position = from;
+    const text = this.string();
+    this.keys[slot] = { bytes: new Uint8Array(this.bytes.subarray(start, start + length)), text };
+    return text;
+  }
+
+  private slotOf(start: number, length: number): number {
+    const { bytes } = this;
+    const last = bytes[start + length - 1] ?? 0;
+    const middle = bytes[start + (length >> 1)] ?? 0;
+    return (length * 37 + last * 11 + middle) % KEY_SLOTS;
+  }
+
+  private startsWith(start: number, length: number, wanted: Uint8Array): boolean {
+    if (wanted.length !== length) return false;
+    const { bytes } = this;
+    for (let i = length - 1; i >= 0; i -= 1) {
+      if (bytes[start + i] !== wanted[i]) return false;
+    }
+    return true;
   }
 
   /** A copy, so that a short value does not keep a long message alive. */
