@@ -129,7 +129,7 @@ describe('execStream on a real runtime', () => {
       [
         'sh',
         '-c',
-        'while [ "$(stty size)" != "33 101" ]; do sleep 0.02; done; echo first; while [ "$(stty size)" != "40 120" ]; do sleep 0.02; done; echo second',
+        'while [ "$(stty size 2>/dev/null)" != "33 101" ]; do sleep 0.02; done; echo first; while [ "$(stty size 2>/dev/null)" != "40 120" ]; do sleep 0.02; done; echo second',
       ],
       {
         tty: true,
