@@ -78,6 +78,7 @@ export function renderProtoPackage(pkg: ProtoPackage, source: string, path: stri
   const enums = Object.entries(pkg.enums ?? {}).map(
     ([name, values]) =>
       `export type ${identifier(name)} = ${Object.keys(values)
+        .filter((value) => !value.startsWith('$'))
         .map((value) => `'${value}'`)
         .join(' | ')};\n`,
   );
