@@ -52,6 +52,7 @@ import { localApiRoutes } from './server/local-api.ts';
 import { type AppliedStore, createAppliedStore } from './sources/applied.ts';
 import { createReader, createSources } from './sources/create-sources.ts';
 import { createSourceManager, type SourceManager } from './sources/manager.ts';
+import { createSourceReporter } from './sources/report.ts';
 import { openDatagramSender } from './systemd/datagram.ts';
 import { createSystemdNotifier, parseNotifyEnvironment } from './systemd/notify.ts';
 import { AGENT_VERSION } from './version.ts';
@@ -133,7 +134,7 @@ async function runLocked(config: AgentConfig, node: string, log: Logger): Promis
   await aborted(stop);
   notifier.stopping('Stopping; pods keep running');
   podSide.probes.stop();
-  await Promise.race([Promise.all([work, watchdog, podSide.manager.stopped()]), sleep(base.clock, DRAIN_MS)]);
+  await within(base.clock, DRAIN_MS, Promise.all([work, watchdog, podSide.manager.stopped()]));
   await Promise.all(servers.map((server) => server.close()));
   runtimeSide.connection.close();
   log.info({}, 'Agent stopped; pods keep running');
@@ -153,6 +154,14 @@ function stopSignal(log: Logger): AbortSignal {
 function aborted(signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** Waits for the work, but no longer than that. Leaves no timer behind that would keep the process alive. */
+async function within(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> {
+  const limit = Promise.withResolvers<void>();
+  const timer = clock.setTimer(limit.resolve, limitMs);
+  await Promise.race([work, limit.promise]);
+  timer.cancel();
 }
 
 async function createBase(config: AgentConfig, node: string, log: Logger): Promise<Base> {
@@ -235,7 +244,12 @@ async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promise<PodS
     clock,
     log,
   });
-  createObjectWatcher({ objects, sources, manager, volumes, events: base.events, log });
+  const report = createSourceReporter({
+    log,
+    node,
+    event: (involved, type, reason, message) => base.events.event(involved, type, reason, message),
+  });
+  createObjectWatcher({ objects, sources, manager, volumes, report, log });
   return { manager, objects, volumes, probes, records, sources, applied };
 }
 

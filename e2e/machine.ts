@@ -1,10 +1,12 @@
 /** A machine with a real systemd, booted in systemd-nspawn: commands in it, reboot, power off. */
+
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { open, readdir, readFile, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { unmountUnder } from '#agent/runtime/managed/purge.ts';
+import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { createTempDir } from '../testing/temp.ts';
 import { eventually } from '../testing/wait.ts';
 import { cachedRootfs } from './rootfs.ts';
@@ -43,7 +45,7 @@ const MACHINE_CGROUPS = [
   'init.scope',
   'system.slice',
   'user.slice',
-  'k8s.io',
+  CONTAINERD_CRI_NAMESPACE,
   'nodeagent',
 ];
 

@@ -11,4 +11,5 @@ if (result.kind !== 'ok') {
   console.error(JSON.stringify(result));
   process.exit(1);
 }
-process.exit(await runAgent(result.config, { warnings: result.warnings }));
+// Not process.exit: an agent that leaves something open is to show.
+process.exitCode = await runAgent(result.config, { warnings: result.warnings });

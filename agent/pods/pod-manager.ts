@@ -1,13 +1,19 @@
 /** Which pods have a worker. One slot per pod name: the pod that is there, and the one that should be.
  *  A changed manifest is another pod of the same name: the old one ends first, then the new one starts.
  *
- *  Pods known from an earlier run are adopted when their source still names them, and removed once every source
+ *  Pods known from an earlier run are adopted when their source still names them, and removed once their source
  *  has spoken without naming them. Containers that this agent did not make are never seen here. */
 import type { Clock } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
-import type { DesiredState, ManifestOrigin, SourcePod } from '../sources/types.ts';
+import {
+  type DesiredState,
+  type ManifestOrigin,
+  SOURCE_NAMES,
+  type SourceName,
+  type SourcePod,
+} from '../sources/types.ts';
 import { podFullName, podIdentity } from './identity.ts';
 import type { PodRecord } from './record.ts';
 import type { PodStart, PodWorker } from './worker.ts';
@@ -42,7 +48,7 @@ export class PodManager {
   readonly #deps: PodManagerDeps;
   readonly #slots = new Map<string, Slot>();
   readonly #running = new Set<Promise<void>>();
-  #complete = false;
+  #unread: ReadonlySet<SourceName> = new Set(SOURCE_NAMES);
   #signal: AbortSignal | undefined;
 
   constructor(deps: PodManagerDeps) {
@@ -67,7 +73,7 @@ export class PodManager {
 
   /** Takes the newest desired state. */
   apply(desired: DesiredState): void {
-    this.#complete = desired.complete;
+    this.#unread = new Set(desired.unread);
     const wanted = new Map(desired.pods.map((source) => [fullName(source.pod), source]));
     for (const [name, slot] of this.#slots) slot.desired = wanted.get(name);
     for (const source of desired.pods) this.#slotOf(source.pod).desired = source;
@@ -112,14 +118,14 @@ export class PodManager {
 
   #reconcileActive({ desired }: Slot, { worker, source }: NonNullable<Slot['active']>): void {
     if (desired !== undefined && this.#sameVersion(desired.pod, source.pod)) return;
-    if (desired === undefined && !this.#complete && !worker.removing) return;
+    if (desired === undefined && this.#unread.has(source.origin.source) && !worker.removing) return;
     worker.remove(gracePeriodSeconds(worker.pod));
   }
 
   /** What was left is taken up when its pod is wanted, or, once it is known to be unwanted, to be removed. */
   #nextLeft(slot: Slot): PodRecord | undefined {
     const { desired } = slot;
-    if (desired === undefined) return this.#complete ? slot.left[0] : undefined;
+    if (desired === undefined) return slot.left.find(({ origin }) => !this.#unread.has(origin.source));
     return slot.left.find((record) => !this.#sameVersion(record.pod, desired.pod)) ?? slot.left[0];
   }
 

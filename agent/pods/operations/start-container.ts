@@ -1,6 +1,7 @@
 /** Starting one container: image, environment, mounts, create, start, postStart hook. */
 import { asError } from '#api/kit/clock.ts';
 import type { ConfigMap, Pod, Secret } from '#api/schema/gen/core-v1.ts';
+import { isNotFound } from '#cri/errors.ts';
 import type { ContainerConfig } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import type { MountedVolume } from '#volumes/types.ts';
@@ -51,6 +52,8 @@ export async function startContainer(
     return { kind: 'started' };
   } catch (thrown) {
     if (signal.aborted) throw thrown;
+    // The image may have been removed behind the agent's back: look again before the next try.
+    if (isNotFound(thrown)) deps.images.invalidateImage(action.spec.image);
     return asFailure(deps, pod, action.spec, thrown);
   }
 }

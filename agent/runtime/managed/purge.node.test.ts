@@ -1,6 +1,7 @@
 import { access, readdir, readFile } from 'node:fs/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
+import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
 import { startTestContainerd, type TestContainerd } from '../../../testing/containerd.ts';
 import { bridgeName } from './network.ts';
@@ -51,7 +52,7 @@ async function leftovers(instance: TestContainerd, pod: RunningPod): Promise<rea
     .filter((line) => line.includes(instance.folder));
   const cgroups = await Promise.all(
     (await readdir('/sys/fs/cgroup')).map(async (hierarchy) => {
-      const path = `/sys/fs/cgroup/${hierarchy}/k8s.io/${pod.containerID}`;
+      const path = `/sys/fs/cgroup/${hierarchy}/${CONTAINERD_CRI_NAMESPACE}/${pod.containerID}`;
       return access(path).then(
         () => [path],
         () => [],
