@@ -12,7 +12,7 @@ interface ProcessEnd extends ProcessEvent {
   /** The exec's ID; undefined if the container's first process ended. */
   readonly execId: string | undefined;
   readonly exitStatus: number;
-  /** Wall time in ms; undefined if containerd did not say. */
+  /** Wall time in whole ms; undefined if containerd did not say. */
   readonly exitedAtMs: number | undefined;
 }
 
@@ -108,5 +108,5 @@ const number = (value: unknown): number => (typeof value === 'number' ? value : 
 
 function milliseconds(timestamp: unknown): number | undefined {
   if (!isMessage(timestamp) || typeof timestamp['seconds'] !== 'bigint') return undefined;
-  return Number(timestamp['seconds']) * 1000 + number(timestamp['nanos']) / 1e6;
+  return Number(timestamp['seconds']) * 1000 + Math.trunc(number(timestamp['nanos']) / 1e6);
 }

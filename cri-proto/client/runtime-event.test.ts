@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createMessageTypes } from '#api/codec/protobuf/message.ts';
 import eventsTable from '../data/containerd-events.json' with { type: 'json' };
-import type { ContainerEventResponse, ContainerStatus } from '../gen/cri-v1.ts';
+import type { ContainerStatus } from '../gen/cri-v1.ts';
 import { type ContainerdEvent, parseContainerdEvent } from './containerd-event.ts';
-import { fromContainerdEvent, fromCriEvent } from './runtime-event.ts';
+import { type CriContainerEvent, fromContainerdEvent, fromCriEvent } from './runtime-event.ts';
 
 const types = createMessageTypes(eventsTable);
 const exitedAt = { seconds: 1_700_000_000n, nanos: 250_000_000 };
@@ -110,15 +110,15 @@ describe('fromContainerdEvent', () => {
 });
 
 describe('fromCriEvent', () => {
-  const event = (
-    containerEventType: string,
-    status?: Partial<ContainerStatus>,
-  ): Parameters<typeof fromCriEvent>[0] =>
-    ({
-      containerId: 'c',
-      containerEventType,
-      containersStatuses: status === undefined ? [] : [{ id: 'other' }, { id: 'c', ...status }],
-    }) as ContainerEventResponse;
+  const running = { state: 'CONTAINER_RUNNING', exitCode: 0, finishedAt: 0n } as const;
+  const event = (containerEventType: string, status: Partial<ContainerStatus> = {}): CriContainerEvent => ({
+    containerId: 'c',
+    containerEventType,
+    containersStatuses: [
+      { id: 'other', ...running },
+      { id: 'c', ...running, ...status },
+    ],
+  });
   const exited = { state: 'CONTAINER_EXITED', exitCode: 3, finishedAt: 1_700_000_000_250_000_000n } as const;
 
   test.each([
@@ -132,12 +132,12 @@ describe('fromCriEvent', () => {
       event('CONTAINER_STOPPED_EVENT', { ...exited, finishedAt: 0n }),
       { kind: 'stopped', containerId: 'c', exitCode: 3 },
     ],
-    [
-      event('CONTAINER_STOPPED_EVENT', { ...exited, state: 'CONTAINER_RUNNING' }),
-      { kind: 'stopped', containerId: 'c' },
-    ],
     [event('CONTAINER_STOPPED_EVENT'), { kind: 'stopped', containerId: 'c' }],
     [event('CONTAINER_DELETED_EVENT'), { kind: 'deleted', containerId: 'c' }],
+    [
+      { ...event('CONTAINER_STOPPED_EVENT'), containersStatuses: [] },
+      { kind: 'stopped', containerId: 'c' },
+    ],
     [event('9'), undefined],
   ])('%o', (given, expected) => {
     expect(fromCriEvent(given)).toStrictEqual(expected);

@@ -1,5 +1,5 @@
 /** The one form in which the node sees events of any runtime. Pure. */
-import type { ContainerEventResponse } from '../gen/cri-v1.ts';
+import type { ContainerStatus } from '../gen/cri-v1.ts';
 import type { ContainerdEvent } from './containerd-event.ts';
 
 /** Something happened to a container or, under its own ID, to a sandbox. An event is a fact;
@@ -10,7 +10,7 @@ export interface ContainerRuntimeEvent {
   readonly containerId: string;
   /** Of `stopped`, where the runtime says it. */
   readonly exitCode?: number;
-  /** Of `stopped`: wall time in ms. */
+  /** Of `stopped`: wall time in whole ms. */
   readonly exitedAtMs?: number;
 }
 
@@ -28,8 +28,16 @@ const CRI_KINDS: Readonly<Record<string, ContainerRuntimeEvent['kind']>> = {
   CONTAINER_DELETED_EVENT: 'deleted',
 };
 
+/** What is used of a `ContainerEventResponse`. */
+export interface CriContainerEvent {
+  readonly containerId: string;
+  /** May be the number of a newer kind. */
+  readonly containerEventType: string;
+  readonly containersStatuses: readonly Pick<ContainerStatus, 'id' | 'state' | 'exitCode' | 'finishedAt'>[];
+}
+
 /** Undefined for kinds that are newer than this table. */
-export function fromCriEvent(event: ContainerEventResponse): ContainerRuntimeEvent | undefined {
+export function fromCriEvent(event: CriContainerEvent): ContainerRuntimeEvent | undefined {
   const { containerId } = event;
   const kind = CRI_KINDS[event.containerEventType];
   if (kind === undefined) return undefined;
@@ -40,7 +48,7 @@ export function fromCriEvent(event: ContainerEventResponse): ContainerRuntimeEve
   return stopped(
     containerId,
     status.exitCode,
-    status.finishedAt === 0n ? undefined : Number(status.finishedAt) / 1e6,
+    status.finishedAt === 0n ? undefined : Number(status.finishedAt / 1_000_000n),
   );
 }
 
