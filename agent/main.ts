@@ -6,11 +6,13 @@ import { createLimiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { value as quantityValue } from '#api/meta/quantity.ts';
 import { formatTime } from '#api/meta/time.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { watchRuntimeEvents } from '#cri/client/events.ts';
 import { createVolumeManager } from '#volumes/manager.ts';
 import type { VolumeManager } from '#volumes/types.ts';
+import { refusal } from './admission/admit.ts';
 import { configzBody } from './config/effective.ts';
 import { featureEnabled } from './config/feature-gates.ts';
 import type { AgentConfig } from './config/gen/config.ts';
@@ -216,6 +218,8 @@ async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promise<PodS
     runtimeName: () => identity.name(),
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
   });
+  const limits = { ...config, cores: allocatable()['cpu'] ?? 1 };
+  const refuse = (pod: Pod, others: readonly Pod[]) => refusal(pod, others, limits);
   const versionOf = (pod: { metadata?: { uid?: string; annotations?: Readonly<Record<string, string>> } }) =>
     `${pod.metadata?.uid}/${pod.metadata?.annotations?.[vocabulary.configHash]}`;
   const manager = new PodManager({
@@ -224,6 +228,7 @@ async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promise<PodS
     createWorker,
     versionOf,
     forget: (podUID) => records.remove(podUID),
+    refuse,
   });
   const wakePod = (podUID: string): void =>
     manager

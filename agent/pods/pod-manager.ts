@@ -7,6 +7,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { Refusal } from '../admission/admit.ts';
 import {
   type DesiredState,
   type ManifestOrigin,
@@ -15,6 +16,7 @@ import {
   type SourcePod,
 } from '../sources/types.ts';
 import { podFullName, podIdentity } from './identity.ts';
+import type { TerminalPhase } from './plan.ts';
 import type { PodRecord } from './record.ts';
 import type { PodStart, PodWorker } from './worker.ts';
 
@@ -25,6 +27,8 @@ export interface PodManagerDeps {
   /** Tells two versions of one pod name apart. */
   readonly versionOf: (pod: Pod) => string;
   readonly forget: (podUID: string) => Promise<void>;
+  /** Why the node does not take a new pod on beside those that it has; undefined when it does. */
+  readonly refuse: (pod: Pod, others: readonly Pod[]) => Refusal | undefined;
 }
 
 /** A pod that has a worker, as others see it. */
@@ -143,7 +147,7 @@ export class PodManager {
     const start: PodStart = {
       pod: source.pod,
       startedAtMs: record?.startedAtMs ?? clock.now(),
-      terminal: record?.terminal,
+      terminal: record === undefined ? this.#refused(source.pod) : record.terminal,
       adopted: record !== undefined,
     };
     const worker = createWorker(start, source.origin);
@@ -154,6 +158,18 @@ export class PodManager {
     });
     this.#running.add(running);
     void running.finally(() => this.#running.delete(running));
+  }
+
+  /** A pod that the node does not take on has ended before it began. */
+  #refused(pod: Pod): TerminalPhase | undefined {
+    const others = this.entries().filter(
+      ({ status }) => status.phase !== 'Succeeded' && status.phase !== 'Failed',
+    );
+    const refused = this.#deps.refuse(
+      pod,
+      others.map((entry) => entry.pod),
+    );
+    return refused === undefined ? undefined : { phase: 'Failed', ...refused };
   }
 
   async #follow(name: string, slot: Slot, worker: PodWorker, signal: AbortSignal): Promise<void> {
