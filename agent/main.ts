@@ -26,6 +26,7 @@ import { createLogRotator } from './logs/rotation-manager.ts';
 import { createProcessLogger } from './node/logger.ts';
 import { hostAddresses, instanceId, nodeName } from './node/node-facts.ts';
 import { loadNodeSettings } from './node/node-settings.ts';
+import { applyProcessLimits } from './node/process-limits.ts';
 import { lockRoot, RootLockedError } from './node/root-lock.ts';
 import { createObjectStore, type ObjectStore } from './objects/store.ts';
 import { createLastWords } from './observe/last-words.ts';
@@ -42,8 +43,10 @@ import { createPodFiles, type PodFiles } from './pods/pod-files.ts';
 import { PodManager } from './pods/pod-manager.ts';
 import { createRecordStore, type RecordStore } from './pods/record.ts';
 import { createRestorer } from './pods/restore.ts';
+import { runResync } from './pods/resync.ts';
 import { createProbeManager, type ProbeManager } from './probes/manager.ts';
 import { createProbeRunner } from './probes/runner.ts';
+import { detectEndpoint } from './runtime/detect-endpoint.ts';
 import { createExecSync } from './runtime/exec.ts';
 import { createRuntimeIdentity, type RuntimeIdentity } from './runtime/identity.ts';
 import { containerLogs } from './server/container-logs.ts';
@@ -78,6 +81,8 @@ interface Base {
 /** The runtime and what is known of it. */
 interface RuntimeSide {
   readonly connection: CriConnection;
+  /** The same one unless the image service has an endpoint of its own. */
+  readonly imageConnection: CriConnection;
   readonly identity: RuntimeIdentity;
   readonly view: RuntimeView;
   readonly observer: Observer;
@@ -121,8 +126,9 @@ export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<
 
 async function runLocked(config: AgentConfig, node: string, log: Logger): Promise<void> {
   const stop = stopSignal(log);
+  await applyProcessLimits(config, log);
   const base = await createBase(config, node, log);
-  const runtimeSide = createRuntimeSide(base);
+  const runtimeSide = await createRuntimeSide(base);
   const podSide = await createPodSide(base, runtimeSide);
   const servers = await startServers(base, runtimeSide, podSide);
   const notifier = await createSystemdNotifier(
@@ -139,6 +145,7 @@ async function runLocked(config: AgentConfig, node: string, log: Logger): Promis
   await within(base.clock, DRAIN_MS, Promise.all([work, watchdog, podSide.manager.stopped()]));
   await Promise.all(servers.map((server) => server.close()));
   runtimeSide.connection.close();
+  runtimeSide.imageConnection.close();
   log.info({}, 'Agent stopped; pods keep running');
 }
 
@@ -175,12 +182,15 @@ async function createBase(config: AgentConfig, node: string, log: Logger): Promi
   return { config, vocabulary, clock, log, node, settings, events };
 }
 
-function createRuntimeSide({ config, vocabulary, clock, log, settings }: Base): RuntimeSide {
-  const connection = connectRuntime({
-    endpoint: config.containerRuntimeEndpoint,
-    log,
-    requestTimeoutMs: config.runtimeRequestTimeout,
-  });
+async function createRuntimeSide({ config, vocabulary, clock, log, settings }: Base): Promise<RuntimeSide> {
+  const endpoint = await detectEndpoint(config.containerRuntimeEndpoint);
+  const imageEndpoint = config.imageServiceEndpoint || endpoint;
+  const requestTimeoutMs = config.runtimeRequestTimeout;
+  const connection = connectRuntime({ endpoint, log, requestTimeoutMs });
+  const imageConnection =
+    imageEndpoint === endpoint
+      ? connection
+      : connectRuntime({ endpoint: imageEndpoint, log, requestTimeoutMs });
   const view = new RuntimeView();
   const { podLogsDir, clusterDomain } = config;
   const files = createPodFiles({ podsDir: join(config.rootDir, 'pods'), clusterDomain, vocabulary });
@@ -192,7 +202,7 @@ function createRuntimeSide({ config, vocabulary, clock, log, settings }: Base): 
   const observer = createObserver({ runtime, read, statuses, view, clock, log, events });
   const identity = createRuntimeIdentity(runtime);
   const links = createLogLinks({ log }, config.containerLogsDir);
-  return { connection, identity, view, observer, files, links };
+  return { connection, imageConnection, identity, view, observer, files, links };
 }
 
 async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promise<PodSide> {
@@ -266,7 +276,7 @@ interface PodParts {
 
 async function operationDeps(base: Base, runtimeSide: RuntimeSide, parts: PodParts): Promise<OperationDeps> {
   const { config, clock, log, settings } = base;
-  const { connection, view, observer, files, links } = runtimeSide;
+  const { connection, imageConnection, view, observer, files, links } = runtimeSide;
   const { runtime } = connection;
   const podIP = addressOf(view, settings);
   const execSync = createExecSync(runtime);
@@ -274,7 +284,7 @@ async function operationDeps(base: Base, runtimeSide: RuntimeSide, parts: PodPar
   return {
     ...parts,
     runtime,
-    images: await createImages({ images: connection.images, clock, log, env: process.env }, config),
+    images: await createImages({ images: imageConnection.images, clock, log, env: process.env }, config),
     view,
     observer,
     files,
@@ -342,6 +352,11 @@ async function runAll(
         stop,
       ),
       rotateLogs(base, { connection, view }, stop),
+      runResync(
+        { workers: () => manager.workers(), refresh: (pod) => volumes.refreshPod(pod), clock, log },
+        config.syncFrequency,
+        stop,
+      ),
     );
   }
   await Promise.all(running);
