@@ -78,7 +78,7 @@ export const CONTAINER_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'keep-terminated-pod-volumes', deprecated: 'removal', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Leave volumes of terminated pods mounted.',
   },
 ];

@@ -21,7 +21,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'pods-per-core', deprecated: 'config-file' }],
     range: [0, null],
-    acted: false,
+    acted: true,
     help: 'Most pods per processor core, within --max-pods; 0 is no limit.',
   },
   {
@@ -42,7 +42,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'cgroup-driver', deprecated: 'config-file', inSpec: true }],
     enum: ['cgroupfs', 'systemd'],
-    acted: true,
+    acted: false,
     help: 'Who manages cgroups: the agent itself (cgroupfs) or systemd. Must agree with the runtime.',
   },
   {
@@ -62,7 +62,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [{ name: 'cgroups-per-qos', deprecated: 'config-file', inSpec: true }],
-    acted: true,
+    acted: false,
     help: 'Keep a cgroup per quality of service class with the pod cgroups below.',
   },
   {
@@ -281,7 +281,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [],
     enum: ['', 'LimitedSwap', 'UnlimitedSwap'],
     gates: ['NodeSwap'],
-    acted: false,
+    acted: true,
     help: 'How much swap containers may use.',
   },
 ];
