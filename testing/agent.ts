@@ -1,6 +1,6 @@
 /** A real agent process for tests: own root, manifest directory, socket and logs, on a given runtime. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
@@ -17,6 +17,10 @@ export interface TestAgentOptions {
   readonly folder?: TempDir;
   /** Start at once; true unless given. */
   readonly start?: boolean;
+  /** What node runs: its own flags, the script and the script's first words. The sources unless given. */
+  readonly program?: readonly string[];
+  /** Added to the environment. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const MAIN = join(import.meta.dirname, 'agent-process.ts');
@@ -66,7 +70,7 @@ export class TestAgent implements AsyncDisposable {
 
   /** Starts the process without waiting. */
   spawn(flags: readonly string[] = []): void {
-    const { endpoint, flags: more = [] } = this.#options;
+    const { endpoint, flags: more = [], program = [MAIN], env = {} } = this.#options;
     const own = [
       `--root-dir=${this.root}`,
       `--pod-manifest-path=${this.manifests}`,
@@ -77,11 +81,12 @@ export class TestAgent implements AsyncDisposable {
       '--healthz-port=0',
       '--hostname-override=n1',
     ];
-    const child = spawn(process.execPath, [MAIN, ...own, ...more, ...flags], {
-      stdio: ['ignore', 'ignore', 'pipe'],
+    const log = openSync(join(this.folder, 'agent.log'), 'a');
+    this.#process = spawn(process.execPath, [...program, ...own, ...more, ...flags], {
+      stdio: ['ignore', 'ignore', log],
+      env: { ...process.env, ...env },
     });
-    child.stderr?.pipe(createWriteStream(join(this.folder, 'agent.log'), { flags: 'a' }));
-    this.#process = child;
+    closeSync(log);
   }
 
   /** Sends the signal and waits for the process to end. Returns its exit code, or null for a signal. */
@@ -141,7 +146,9 @@ export class TestAgent implements AsyncDisposable {
     return eventually(
       async () => {
         const pod = await this.pod(name);
-        return pod !== undefined && condition(pod) ? pod : undefined;
+        if (pod !== undefined && condition(pod)) return pod;
+        // The cause that is shown when the time is over.
+        throw new Error(pod === undefined ? 'there is no such pod' : `it is ${JSON.stringify(pod.status)}`);
       },
       { timeoutMs, what: `pod ${name}: ${condition.toString().slice(0, 120)}` },
     );

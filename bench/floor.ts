@@ -1,0 +1,111 @@
+/** The floor: the same pods by bare CRI calls, with the very configuration that the agent would hand over. */
+import { readFile } from 'node:fs/promises';
+import { loadConfig } from '#agent/config/load.ts';
+import { hostAddresses } from '#agent/node/node-facts.ts';
+import { loadNodeSettings } from '#agent/node/node-settings.ts';
+import { makeContainerConfig } from '#agent/runtime/config/container.ts';
+import { makeSandboxConfig } from '#agent/runtime/config/sandbox.ts';
+import { createReader } from '#agent/sources/create-sources.ts';
+import { systemClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { CriConnection } from '#cri/client/connection.ts';
+import type { ContainerConfig, PodSandboxConfig } from '#cri/gen/cri-v1.ts';
+import type { MessageInput } from '#cri/message.ts';
+import { podManifest } from './pod.ts';
+
+/** What the calls for one pod say; made beforehand, so that only the runtime is timed. */
+export interface PreparedPod {
+  readonly sandbox: MessageInput<PodSandboxConfig>;
+  container(attempt: number): MessageInput<ContainerConfig>;
+}
+
+export interface Floor {
+  prepare(name: string): Promise<PreparedPod>;
+  /** RunPodSandbox, CreateContainer, StartContainer. Returns the sandbox's ID. */
+  run(pod: PreparedPod): Promise<string>;
+  /** CreateContainer and StartContainer in a sandbox that is there. */
+  startContainer(pod: PreparedPod, sandboxId: string, attempt: number): Promise<void>;
+  remove(sandboxId: string): Promise<void>;
+}
+
+export interface FloorOptions {
+  readonly cri: CriConnection;
+  readonly outDir: string;
+  readonly flags: readonly string[];
+}
+
+const FLOOR_NODE = 'floor';
+
+export async function createFloor({ cri, outDir, flags }: FloorOptions): Promise<Floor> {
+  const { runtime, images } = cri;
+  const loaded = await loadConfig(flags, { readFile: (path) => readFile(path), cwd: '/' });
+  if (loaded.kind !== 'ok') throw new Error(`flags of the floor are wrong: ${JSON.stringify(loaded)}`);
+  const { config } = loaded;
+  const settings = await loadNodeSettings(config, {
+    instance: 'bench-floor',
+    hostIPs: hostAddresses(config.nodeIP),
+  });
+  const dns = await settings.dns();
+  const readerDeps = { clock: systemClock, log: silentLogger, nodeName: FLOOR_NODE, userAgent: '' };
+  const readManifests = createReader(readerDeps, config);
+  const { image } = await images.imageStatus({ image: { image: 'local/busybox:1' } });
+
+  async function readPod(name: string): Promise<Pod> {
+    const bytes = Buffer.from(podManifest(name, outDir));
+    const place = { source: 'file', location: `/${name}` } as const;
+    const { pods } = await readManifests(bytes, place, undefined, new AbortController().signal);
+    if (pods[0] === undefined) throw new Error('the manifest of the benchmark is not a pod');
+    return pods[0].pod;
+  }
+
+  async function startContainer(pod: PreparedPod, podSandboxId: string, attempt: number): Promise<void> {
+    const request = { podSandboxId, config: pod.container(attempt), sandboxConfig: pod.sandbox };
+    const { containerId } = await runtime.createContainer(request);
+    await runtime.startContainer({ containerId });
+  }
+
+  return {
+    async prepare(name) {
+      const pod = await readPod(name);
+      const { podLogsDir, resources, owner } = settings;
+      const cgroupParent = settings.cgroupParent(pod);
+      const sandbox = makeSandboxConfig({ pod, attempt: 0, owner, podLogsDir, cgroupParent, dns, resources });
+      if (sandbox.kind === 'error') throw new Error(sandbox.message);
+      const [container] = pod.spec?.containers ?? [];
+      if (container === undefined) throw new Error('the pod has no container');
+      const volume = { name: 'out', hostPath: outDir, readOnly: false, seLinuxRelabel: false };
+      return {
+        sandbox: sandbox.config,
+        container(attempt) {
+          const result = makeContainerConfig({
+            pod,
+            container,
+            kind: 'app',
+            attempt,
+            owner,
+            image: { ref: image?.id ?? '', user: {} },
+            env: new Map(),
+            volumes: new Map([['out', volume]]),
+            subPaths: new Map(),
+            hostsFile: '/etc/hosts',
+            terminationLog: undefined,
+            settings: settings.container,
+          });
+          if (result.kind === 'error') throw new Error(result.message);
+          return result.config;
+        },
+      };
+    },
+    async run(pod) {
+      const { podSandboxId } = await runtime.runPodSandbox({ config: pod.sandbox });
+      await startContainer(pod, podSandboxId, 0);
+      return podSandboxId;
+    },
+    startContainer,
+    async remove(podSandboxId) {
+      await runtime.stopPodSandbox({ podSandboxId });
+      await runtime.removePodSandbox({ podSandboxId });
+    },
+  };
+}

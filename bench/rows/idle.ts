@@ -1,0 +1,46 @@
+/** What the agent uses while its full set of pods just runs. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { cpuSeconds, residentMiB } from '../process.ts';
+import type { Row } from '../row.ts';
+import { type Bench, POD_COUNT } from '../setup.ts';
+import type { Measurement } from '../table.ts';
+
+/** Until what follows the starts is over. */
+const SETTLE_MS = 5_000;
+/** Longer than the agent's slowest regular work, which comes once a minute. */
+const WINDOW_MS = 65_000;
+
+async function measureCpu({ agent, fill, say }: Bench): Promise<Measurement> {
+  await fill();
+  await wait(SETTLE_MS);
+  say(`idle for ${WINDOW_MS / 1000} s`);
+  const beforeMs = performance.now();
+  const before = await cpuSeconds(agent.pid);
+  await wait(WINDOW_MS);
+  const used = (await cpuSeconds(agent.pid)) - before;
+  return { value: (100 * used * 1000) / (performance.now() - beforeMs) };
+}
+
+async function measureMemory({ agent, fill }: Bench): Promise<Measurement> {
+  await fill();
+  await wait(SETTLE_MS);
+  return { value: await residentMiB(agent.pid) };
+}
+
+export const idleCpu: Row = {
+  name: 'idle-cpu',
+  title: `idle with ${POD_COUNT} pods: CPU of one core`,
+  unit: '%',
+  budget: 1.5,
+  limits: 'value',
+  measure: measureCpu,
+};
+
+export const memory: Row = {
+  name: 'memory',
+  title: `resident memory with ${POD_COUNT} pods`,
+  unit: 'MiB',
+  budget: 100,
+  limits: 'value',
+  measure: measureMemory,
+};

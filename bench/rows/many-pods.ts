@@ -1,0 +1,51 @@
+/** As many pods as a node takes, dropped at once → all running. Leaves them running. */
+import { createLimiter } from '#api/kit/limiter.ts';
+import type { Row } from '../row.ts';
+import { type Bench, fullSet, POD_COUNT, wallMs } from '../setup.ts';
+import { type Measurement, median } from '../table.ts';
+
+const REPEATS = 2;
+/** Pods under way at once at which containerd starts most of them a second on two cores. */
+const BEST_CONCURRENCY = 8;
+const TIMEOUT_MS = 120_000;
+
+async function runBare({ floor, started }: Bench): Promise<number> {
+  const pods = await Promise.all(
+    fullSet().map(async (_, index) => ({ name: `bare-${index}`, pod: await floor.prepare(`bare-${index}`) })),
+  );
+  const limiter = createLimiter(BEST_CONCURRENCY);
+  const sinceMs = wallMs();
+  const running = Promise.all(pods.map(({ pod }) => limiter.run(() => floor.run(pod))));
+  const times = await Promise.all(pods.map(({ name }) => started.at(name, sinceMs, TIMEOUT_MS)));
+  const sandboxes = await running;
+  await Promise.all(sandboxes.map((id) => limiter.run(() => floor.remove(id))));
+  return Math.max(...times) - sinceMs;
+}
+
+async function runOwn({ drop, clear, started }: Bench): Promise<number> {
+  await clear();
+  const sinceMs = await drop(fullSet());
+  const times = await Promise.all(fullSet().map((name) => started.at(name, sinceMs, TIMEOUT_MS)));
+  return Math.max(...times) - sinceMs;
+}
+
+async function measure(bench: Bench): Promise<Measurement> {
+  const own: number[] = [];
+  const bare: number[] = [];
+  for (let index = 0; index < REPEATS; index += 1) {
+    await bench.clear();
+    bare.push(await runBare(bench));
+    own.push(await runOwn(bench));
+    bench.say(`${POD_COUNT} pods: ${own.at(-1)?.toFixed(0)} ms, bare ${bare.at(-1)?.toFixed(0)} ms`);
+  }
+  return { value: median(own) / 1000, floor: median(bare) / 1000 };
+}
+
+export const manyPods: Row = {
+  name: 'many-pods',
+  title: `${POD_COUNT} pods at once → all running`,
+  unit: 's',
+  budget: 1.2,
+  limits: 'ratio',
+  measure,
+};

@@ -1,0 +1,113 @@
+/** What the rows run on: a containerd of their own, the bundled agent as it is shipped, the floor beside it. */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import { silentLogger } from '#api/kit/logger.ts';
+import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
+import { BUNDLE_ENTRIES, bundle } from '../scripts/bundle.ts';
+import { TestAgent } from '../testing/agent.ts';
+import { startTestContainerd } from '../testing/containerd.ts';
+import { createTempDir } from '../testing/temp.ts';
+import { eventually } from '../testing/wait.ts';
+import { createFloor, type Floor } from './floor.ts';
+import { podManifest } from './pod.ts';
+import { type StartedWatch, watchStarted } from './started.ts';
+
+const REPOSITORY = resolve(import.meta.dirname, '..');
+/** As many pods as a node takes by default. */
+export const POD_COUNT = 110;
+
+export interface Bench {
+  /** Without pods before and after each row, or with the full set. */
+  readonly agent: TestAgent;
+  readonly cri: CriConnection;
+  readonly floor: Floor;
+  readonly started: StartedWatch;
+  /** Drops manifests, one rename each. Returns the wall time (ms) just before the first. */
+  readonly drop: (names: readonly string[]) => Promise<number>;
+  /** Takes the agent's pods away and waits until they are gone. */
+  readonly clear: () => Promise<void>;
+  /** Makes sure that the agent runs the full set of pods. */
+  readonly fill: () => Promise<void>;
+  /** Tells how far a row is. */
+  readonly say: (line: string) => void;
+}
+
+/** Names of the full set. */
+export const fullSet = (): readonly string[] =>
+  Array.from({ length: POD_COUNT }, (_, index) => `full-${index}`);
+
+/** The flags between program and script in the shipped unit. */
+export function unitNodeFlags(unit: string): readonly string[] {
+  const words = /^ExecStart=(.*(?:\\\n.*)*)/m.exec(unit)?.[1]?.split(/[\s\\]+/) ?? [];
+  const script = words.findIndex((word) => /\.[jt]s$/.test(word));
+  return words.slice(1, script).filter((word) => word.startsWith('--'));
+}
+
+/** Everything started; disposing of the stack ends and removes it. */
+export async function setUpBench(stack: AsyncDisposableStack, say: (line: string) => void): Promise<Bench> {
+  const folder = stack.use(await createTempDir('na-bench-'));
+  const program = join(folder.path, 'program');
+  say('bundling the agent');
+  await bundle(program, BUNDLE_ENTRIES);
+  say('starting containerd');
+  const containerd = stack.use(await startTestContainerd());
+  const cri = connectRuntime({ endpoint: containerd.endpoint, log: silentLogger });
+  stack.defer(() => cri.close());
+  const outDir = join(folder.path, 'out');
+  await mkdir(outDir);
+  const started = stack.use(watchStarted(outDir));
+  const flags = [`--root-dir=${folder.path}/floor`, `--pod-logs-dir=${folder.path}/floor-logs`];
+  const floor = await createFloor({ cri, outDir, flags });
+  const unit = await readFile(join(REPOSITORY, 'packaging/systemd/nodeagent.service'), 'utf8');
+  const agent = await TestAgent.create({
+    endpoint: containerd.endpoint,
+    program: [...unitNodeFlags(unit), join(program, 'nodeagent.js'), 'run'],
+    env: { NODE_COMPILE_CACHE: join(folder.path, 'cache') },
+  });
+  stack.defer(async () => void (await agent.stop()));
+  return createBench({ agent, cri, floor, started, say }, outDir);
+}
+
+type Parts = Pick<Bench, 'agent' | 'cri' | 'floor' | 'started' | 'say'>;
+
+function createBench(parts: Parts, outDir: string): Bench {
+  const { agent } = parts;
+  let present: readonly string[] = [];
+
+  async function drop(names: readonly string[]): Promise<number> {
+    const temporary = (name: string): string => join(agent.manifests, `.${name}.tmp`);
+    await Promise.all(names.map((name) => writeFile(temporary(name), podManifest(name, outDir))));
+    present = [...present, ...names];
+    const atMs = wallMs();
+    await Promise.all(names.map((name) => rename(temporary(name), join(agent.manifests, `${name}.json`))));
+    return atMs;
+  }
+
+  async function clear(): Promise<void> {
+    await Promise.all(present.map((name) => agent.drop(`${name}.json`)));
+    present = [];
+    await eventually(async () => (await agent.pods()).length === 0, {
+      timeoutMs: 120_000,
+      intervalMs: 100,
+      what: 'the pods of the agent are gone',
+    });
+  }
+
+  return {
+    ...parts,
+    drop,
+    clear,
+    async fill() {
+      const missing = fullSet().filter((name) => !present.includes(name));
+      if (missing.length < POD_COUNT) {
+        if (missing.length === 0) return;
+        await clear();
+      }
+      const sinceMs = await drop(fullSet());
+      await Promise.all(fullSet().map((name) => parts.started.at(name, sinceMs, 120_000)));
+    },
+  };
+}
+
+/** Wall time in ms with fractions. */
+export const wallMs = (): number => performance.timeOrigin + performance.now();
