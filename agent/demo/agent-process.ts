@@ -36,6 +36,7 @@ export function agentArguments(start: AgentStart): readonly string[] {
     `--container-runtime-endpoint=${start.endpoint}`,
     `--socket=${start.layout.agentSocket}`,
     `--pod-logs-dir=${start.layout.podLogs}`,
+    `--container-logs-dir=${start.layout.logLinks}`,
     ...start.extra,
   ];
 }
@@ -64,7 +65,6 @@ export async function spawnAgent(start: AgentStart): Promise<ChildProcess> {
       child.once('spawn', resolve);
       child.once('error', reject);
     });
-    child.unref();
     await writeFile(start.layout.agentPid, `${child.pid}\n`);
     return child;
   } finally {

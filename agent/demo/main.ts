@@ -22,7 +22,7 @@ async function main(): Promise<void> {
   const repository = resolve(import.meta.dirname, '..', '..');
   const root = process.env['NODEAGENT_DEMO_ROOT'];
   const layout = demoLayout(root === undefined || root === '' ? DEFAULT_DEMO_ROOT : root, repository);
-  const log: Logger = pino({ level: 'warn' }, pino.destination(2));
+  const log: Logger = pino({ level: command.kind === 'stop' ? 'error' : 'warn' }, pino.destination(2));
   const deps = { clock: systemClock, log };
   if (command.kind === 'stop') {
     return stopDemo({ ...deps, say: (text) => output.write(`${text}\n`) }, layout);

@@ -31,22 +31,11 @@ describe('parseDemoOptions', () => {
 
 describe('demoLayout', () => {
   test('keeps everything below the root but the note for the command', () => {
-    const layout = demoLayout('/var/lib/demo', '/repo');
-    const { socketNote, containerd, agentRoot, podLogs, agentSocket, agentLog, agentPid, record } = layout;
-    expect(socketNote).toBe('/repo/.cache/demo-socket');
+    const { socketNote, name, root, containerd, ...paths } = demoLayout('/var/lib/demo', '/repo');
+    expect([socketNote, name, root]).toEqual(['/repo/.cache/demo-socket', 'nodeagent-demo', '/var/lib/demo']);
     const { rootDir, stateDir, socketPath } = containerd;
-    const paths = [
-      rootDir,
-      stateDir,
-      socketPath,
-      agentRoot,
-      podLogs,
-      agentSocket,
-      agentLog,
-      agentPid,
-      record,
-    ];
-    expect(paths.filter((path) => !path.startsWith('/var/lib/demo/'))).toEqual([]);
+    const all: readonly string[] = [rootDir, stateDir, socketPath, ...Object.values<string>(paths)];
+    expect(all.filter((path) => !path.startsWith('/var/lib/demo/'))).toEqual([]);
   });
 
   test.each(['/', '/home', 'relative/path', '/a/../b', '/a//b', `/var/${'x'.repeat(80)}`, '/a/b c'])(

@@ -1,8 +1,8 @@
 import { stripVTControlCharacters } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { ContainerStatus, Pod } from '#api/schema/gen/core-v1.ts';
-import { describePod, formatAge, type PodLine } from './pod-line.ts';
-import { createProgress, formatTable } from './progress.ts';
+import { describePod, type PodLine } from './pod-line.ts';
+import { createProgress } from './progress.ts';
 
 const NOW_MS = Date.parse('2026-01-01T00:10:00Z');
 
@@ -36,7 +36,7 @@ describe('describePod', () => {
       pod({ phase: 'Running', containerStatuses: [container({ ready: false })] }),
       { status: 'Running', ready: '0/1', settled: false },
     ],
-    ['not seen yet', pod(undefined), { status: 'Pending', ready: '0/1', settled: false, age: '' }],
+    ['pending', pod({ phase: 'Pending' }), { status: 'Pending', ready: '0/1', settled: false, age: '' }],
     [
       'waiting',
       pod({
@@ -49,14 +49,19 @@ describe('describePod', () => {
       'waiting for its init container',
       pod({
         phase: 'Pending',
-        initContainerStatuses: [container({ state: { waiting: { reason: 'ErrImagePull' } } })],
+        initContainerStatuses: [container({ ready: false, state: { waiting: { reason: 'ErrImagePull' } } })],
         containerStatuses: [container({ state: { waiting: { reason: 'PodInitializing' } }, ready: false })],
       }),
       { status: 'Init:ErrImagePull' },
     ],
     [
       'finished',
-      pod({ phase: 'Succeeded', containerStatuses: [container({ ready: false })] }),
+      pod({
+        phase: 'Succeeded',
+        containerStatuses: [
+          container({ ready: false, state: { terminated: { exitCode: 0, reason: 'Completed' } } }),
+        ],
+      }),
       { status: 'Completed', settled: true },
     ],
     [
@@ -66,20 +71,6 @@ describe('describePod', () => {
     ],
   ])('%s', (_, given, expected) => {
     expect(describePod(given, NOW_MS)).toMatchObject(expected);
-  });
-});
-
-describe('formatAge', () => {
-  test.each([
-    [undefined, ''],
-    ['nonsense', ''],
-    ['2026-01-01T00:10:05Z', '0s'],
-    ['2026-01-01T00:08:01Z', '119s'],
-    ['2026-01-01T00:08:00Z', '2m'],
-    ['2025-12-31T21:10:00Z', '3h'],
-    ['2025-12-28T00:10:00Z', '4d'],
-  ])('%s is %j', (start, expected) => {
-    expect(formatAge(start, NOW_MS)).toBe(expected);
   });
 });
 
@@ -117,14 +108,5 @@ describe('createProgress', () => {
     progress.show([READY]);
     const plain = stripVTControlCharacters(written[0] ?? '');
     expect(Math.max(...plain.split('\n').map((row) => row.length))).toBeLessThanOrEqual(20);
-  });
-});
-
-describe('formatTable', () => {
-  test('aligns its columns', () => {
-    expect(formatTable([READY])).toEqual([
-      'POD           READY   STATUS    RESTARTS   AGE   IP',
-      'default/web   1/1     Running   0                10.0.0.2',
-    ]);
   });
 });

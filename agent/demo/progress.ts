@@ -1,4 +1,5 @@
 /** Shows pods come up: a table that is redrawn on a terminal, a line for each change elsewhere. */
+import { formatTable } from '../cli/table.ts';
 import type { PodLine } from './pod-line.ts';
 
 export interface Progress {
@@ -13,25 +14,22 @@ export interface ProgressOutput {
   readonly columns: number | undefined;
 }
 
-const TITLES = ['POD', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'IP'] as const;
+const TITLES = ['POD', 'READY', 'STATUS', 'RESTARTS', 'AGE', 'IP'];
 
 export function createProgress(output: ProgressOutput): Progress {
   return output.columns === undefined ? createLineProgress(output) : createTableProgress(output);
 }
 
-/** The table's rows, with columns as wide as their longest cell. */
-export function formatTable(lines: readonly PodLine[]): readonly string[] {
-  const rows = [
-    [...TITLES],
-    ...lines.map((line) => [line.name, line.ready, line.status, String(line.restarts), line.age, line.ip]),
-  ];
-  const widths = TITLES.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join('   ')
-      .trimEnd(),
-  );
+function tableRows(lines: readonly PodLine[]): readonly string[] {
+  const cells = lines.map((line) => [
+    line.name,
+    line.ready,
+    line.status,
+    String(line.restarts),
+    line.age,
+    line.ip,
+  ]);
+  return formatTable(TITLES, cells).trimEnd().split('\n');
 }
 
 function createTableProgress(output: ProgressOutput): Progress {
@@ -40,7 +38,7 @@ function createTableProgress(output: ProgressOutput): Progress {
   return {
     show(lines) {
       const width = output.columns ?? 80;
-      const rows = formatTable(lines).map((row, index) => colour(row.slice(0, width), lines[index - 1]));
+      const rows = tableRows(lines).map((row, index) => colour(row.slice(0, width), lines[index - 1]));
       const text = `${rows.join('\n')}\n`;
       if (text === last) return;
       // Up to the first row of the last drawing, then clear from there to the end of the screen.

@@ -1,9 +1,11 @@
 /** `npm start`: runtime, images, agent, the pods live, then how to go on. */
-import { mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { fetchPods, fetchProblems } from './agent-api.ts';
+import { fetchPods, fetchProblems } from '../cli/answers.ts';
+import { createLocalApi } from '../cli/api-client.ts';
+import { formatProblems } from '../cli/problem-lines.ts';
 import { AgentEndedError, agentLogEnd, findAgent, spawnAgent, stopAgent } from './agent-process.ts';
 import { renderGuide } from './guide.ts';
 import type { DemoLayout } from './layout.ts';
@@ -25,6 +27,8 @@ export interface StartOptions {
   readonly workingDir: string;
   readonly runtime: DemoRuntime;
   readonly detach: boolean;
+  /** Whether the user has to become root for the commands that the guide names. */
+  readonly sudo: boolean;
 }
 
 /** How long the pods may take to come up before the demo stops waiting, in ms. */
@@ -40,7 +44,6 @@ export async function startDemo(deps: StartDeps, options: StartOptions, signal: 
   try {
     await writeRecord(layout.record, runtime.managed ? undefined : runtime.endpoint);
     const agent = await ensureAgent(options, runtime, say);
-    await noteSocket(layout);
     await follow(deps, options, agent, signal);
     if (agent.own && signal.aborted) await endAgent(deps, layout);
   } finally {
@@ -104,11 +107,12 @@ async function showPods(
 ): Promise<void> {
   const { layout, repository, workingDir } = options;
   const progress = createProgress(deps.output);
+  const api = createLocalApi(layout.agentSocket);
   try {
     const result = await watchPods(
       {
         clock: deps.clock,
-        fetchPods: () => fetchPods(layout.agentSocket),
+        fetchPods: () => fetchPods(api),
         show: (lines) => progress.show(lines),
       },
       SETTLE_TIMEOUT_MS,
@@ -126,9 +130,10 @@ async function showPods(
       agentLog: layout.agentLog,
       lines: result.lines,
       foreground: own && !options.detach,
+      sudo: options.sudo,
     });
-    const problems = (await fetchProblems(layout.agentSocket)).map((line) => `Not run: ${line}\n`);
-    deps.output.write(`\n${summary}\n${problems.join('')}\n${guide}\n`);
+    const problems = formatProblems(await fetchProblems(api));
+    deps.output.write(`\n${summary}\n${problems}\n${guide}\n`);
   } catch (thrown) {
     // The end of the agent, and Ctrl-C, are told by the caller.
     if (!signal.aborted) throw thrown;
@@ -137,15 +142,9 @@ async function showPods(
 
 async function endAgent(deps: StartDeps, layout: DemoLayout): Promise<void> {
   await stopAgent(deps.clock, layout);
-  await rm(layout.socketNote, { force: true });
   deps.output.write(
     '\nAgent stopped. The pods run on; npm start takes them over, npm start -- --stop removes them.\n',
   );
-}
-
-async function noteSocket(layout: DemoLayout): Promise<void> {
-  await mkdir(dirname(layout.socketNote), { recursive: true });
-  await writeFile(layout.socketNote, `${layout.agentSocket}\n`);
 }
 
 function untilAborted(signal: AbortSignal): Promise<void> {

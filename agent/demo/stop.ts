@@ -29,7 +29,6 @@ export async function stopDemo(deps: StopDeps, layout: DemoLayout): Promise<void
   await unmountUnder([layout.root]);
   await removeCgroupTree(`/${layout.name}`);
   await rm(layout.root, { recursive: true, force: true });
-  await rm(layout.socketNote, { force: true });
   deps.say(`removed ${layout.root}`);
 }
 
