@@ -1,7 +1,7 @@
 /** The rules of design: which room may import which, nobody reaches into another room's internals, no cycles,
  *  and words that differ between the vocabularies stand in one file. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
@@ -42,7 +42,7 @@ const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclud
   encoding: 'utf8',
 })
   .split('\n')
-  .filter((path) => path !== '' && path.includes('/'));
+  .filter((path) => path.includes('/') && existsSync(join(ROOT, path)));
 
 const isTest = (path: string): boolean => path.endsWith('.test.ts') || path.includes('/testing/');
 const roomOf = (path: string): string => path.split('/')[0] ?? '';
