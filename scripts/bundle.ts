@@ -70,7 +70,13 @@ async function writeCode(outDir: string, input: Readonly<Record<string, string>>
 /** The package with the native part for this machine and without its sources. */
 async function copyKoffi(target: string): Promise<void> {
   const source = join(REPOSITORY, 'node_modules', 'koffi');
-  for (const file of ['package.json', 'LICENSE.txt', 'index.js', 'src/koffi/index.js']) {
+  for (const file of [
+    'package.json',
+    'LICENSE.txt',
+    'index.js',
+    'src/koffi/index.js',
+    'src/koffi/src/static.js',
+  ]) {
     await mkdir(dirname(join(target, 'koffi', file)), { recursive: true });
     await cp(join(source, file), join(target, 'koffi', file));
   }
