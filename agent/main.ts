@@ -13,9 +13,10 @@ import { watchRuntimeEvents } from '#cri/client/events.ts';
 import { createVolumeManager } from '#volumes/manager.ts';
 import type { VolumeManager } from '#volumes/types.ts';
 import { refusal } from './admission/admit.ts';
-import { configzBody } from './config/effective.ts';
+import { configzBody, effectiveSettings } from './config/effective.ts';
 import { featureEnabled } from './config/feature-gates.ts';
 import type { AgentConfig } from './config/gen/config.ts';
+import type { Origins } from './config/origin.ts';
 import { createEventRecorder, type EventRecorder } from './events/recorder.ts';
 import { runCollector } from './gc/collector.ts';
 import { runHandler } from './hooks/lifecycle.ts';
@@ -34,6 +35,7 @@ import { createObserver, type Observer } from './observe/observer.ts';
 import { createCriReader } from './observe/read.ts';
 import { RuntimeView } from './observe/runtime-view.ts';
 import { createStatusReader } from './observe/status-reader.ts';
+import { type Changes, createChanges } from './pods/changes.ts';
 import { createWorkerFactory } from './pods/factory.ts';
 import { createObjectWatcher } from './pods/object-watcher.ts';
 import type { NodeSettings, OperationDeps, PodEvent } from './pods/operations/deps.ts';
@@ -54,7 +56,7 @@ import { execUrl } from './server/exec-url.ts';
 import { healthRoutes } from './server/health.ts';
 import { type RunningServer, serveHttp } from './server/http.ts';
 import { localApiRoutes } from './server/local-api.ts';
-import { type AppliedStore, createAppliedStore } from './sources/applied.ts';
+import { type AppliedStore, createAppliedStore, parseKindWord } from './sources/applied.ts';
 import { createReader, createSources } from './sources/create-sources.ts';
 import { createSourceManager, type SourceManager } from './sources/manager.ts';
 import { createSourceReporter } from './sources/report.ts';
@@ -65,6 +67,8 @@ import { AGENT_VERSION } from './version.ts';
 export interface RunExtras {
   /** Deprecated flags and the like, each told once. */
   readonly warnings: readonly string[];
+  /** Where each setting comes from. */
+  readonly origins: Origins;
 }
 
 /** What every part is handed. */
@@ -76,6 +80,9 @@ interface Base {
   readonly node: string;
   readonly settings: NodeSettings;
   readonly events: EventRecorder;
+  /** Of pods, for those who follow them. */
+  readonly changes: Changes;
+  readonly origins: Origins;
 }
 
 /** The runtime and what is known of it. */
@@ -115,7 +122,7 @@ export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<
   try {
     await using lock = await lockRoot(config.rootDir);
     log.debug({ fd: lock.fd }, 'Root directory was locked');
-    await runLocked(config, node, log);
+    await runLocked(config, extras.origins, node, log);
     return 0;
   } catch (thrown) {
     const err = asError(thrown);
@@ -124,10 +131,10 @@ export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<
   }
 }
 
-async function runLocked(config: AgentConfig, node: string, log: Logger): Promise<void> {
+async function runLocked(config: AgentConfig, origins: Origins, node: string, log: Logger): Promise<void> {
   const stop = stopSignal(log);
   await applyProcessLimits(config, log);
-  const base = await createBase(config, node, log);
+  const base = await createBase(config, origins, node, log);
   const runtimeSide = await createRuntimeSide(base);
   const podSide = await createPodSide(base, runtimeSide);
   const servers = await startServers(base, runtimeSide, podSide);
@@ -173,13 +180,14 @@ async function within(clock: Clock, limitMs: number, work: Promise<unknown>): Pr
   timer.cancel();
 }
 
-async function createBase(config: AgentConfig, node: string, log: Logger): Promise<Base> {
+async function createBase(config: AgentConfig, origins: Origins, node: string, log: Logger): Promise<Base> {
   const clock = systemClock;
   const vocabulary = VOCABULARIES[config.vocabulary];
   const instance = await instanceId(config.rootDir);
   const settings = await loadNodeSettings(config, { instance, hostIPs: hostAddresses(config.nodeIP) });
   const events = createEventRecorder({ clock, log, node, vocabulary });
-  return { config, vocabulary, clock, log, node, settings, events };
+  const changes = createChanges();
+  return { config, vocabulary, clock, log, node, settings, events, changes, origins };
 }
 
 async function createRuntimeSide({ config, vocabulary, clock, log, settings }: Base): Promise<RuntimeSide> {
@@ -227,6 +235,7 @@ async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promise<PodS
     hostIPs: settings.hostIPs,
     runtimeName: () => identity.name(),
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
+    changed: base.changes.tell,
   });
   const limits = { ...config, cores: allocatable()['cpu'] ?? 1 };
   const refuse = (pod: Pod, others: readonly Pod[]) => refusal(pod, others, limits);
@@ -237,6 +246,7 @@ async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promise<PodS
     log,
     createWorker,
     versionOf,
+    changed: base.changes.tell,
     forget: (podUID) => records.remove(podUID),
     refuse,
   });
@@ -431,7 +441,7 @@ async function startServers(
     apply: (text) => applied.apply(text),
     remove: async (request, gracePeriodSeconds) => {
       const removed = await applied.delete(request);
-      if (removed && gracePeriodSeconds !== undefined) {
+      if (removed && gracePeriodSeconds !== undefined && parseKindWord(request.kind) === 'Pod') {
         manager.worker(request.namespace, request.name)?.remove(gracePeriodSeconds);
       }
       return removed;
@@ -440,6 +450,9 @@ async function startServers(
       containerLogs({ view, podLogsDir, defaultContainerKey }, entry, query, signal),
     exec: (entry, query) => execUrl({ runtime: connection.runtime, view, defaultContainerKey }, entry, query),
     config: () => configzBody(config),
+    settings: () => effectiveSettings(config, base.origins),
+    onPodChange: base.changes.subscribe,
+    onEvent: (listener) => base.events.onEvent(listener),
     version: () =>
       Promise.resolve({
         version: AGENT_VERSION,

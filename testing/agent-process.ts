@@ -12,4 +12,4 @@ if (result.kind !== 'ok') {
   process.exit(1);
 }
 // Not process.exit: an agent that leaves something open is to show.
-process.exitCode = await runAgent(result.config, { warnings: result.warnings });
+process.exitCode = await runAgent(result.config, result);

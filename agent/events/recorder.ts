@@ -47,7 +47,8 @@ function describeInvolved(involved: ObjectReference): string {
   return [kind, namespace, name, uid, fieldPath].join('/');
 }
 
-function matches(event: Event, filter: EventFilter): boolean {
+/** Whether every member that the filter gives is the event's. */
+export function matchesFilter(event: Event, filter: EventFilter): boolean {
   const { involvedObject: involved } = event;
   return (
     (filter.kind === undefined || involved.kind === filter.kind) &&
@@ -142,7 +143,7 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
       else log.info(fields, 'Event recorded');
       tell(event);
     },
-    list: (filter = {}) => [...kept.values()].filter((event) => matches(event, filter)),
+    list: (filter = {}) => [...kept.values()].filter((event) => matchesFilter(event, filter)),
     onEvent(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

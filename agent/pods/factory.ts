@@ -26,6 +26,8 @@ export interface WorkerFactoryDeps {
   /** `containerd`, the scheme of container IDs. */
   readonly runtimeName: () => string;
   readonly keepTerminatedVolumes: boolean;
+  /** Called after each change of what is shown of a pod. */
+  readonly changed: () => void;
 }
 
 export function createWorkerFactory(
@@ -58,7 +60,10 @@ export function createWorkerFactory(
             runtimeName: deps.runtimeName(),
             nowMs: deps.clock.now(),
           }),
-        onStatus: (status) => log.debug({ phase: status.phase }, 'Pod status changed'),
+        onStatus: (status) => {
+          log.debug({ phase: status.phase }, 'Pod status changed');
+          deps.changed();
+        },
         warn: (reason, message) => deps.event(pod, 'Warning', reason, message),
         keepTerminatedVolumes: deps.keepTerminatedVolumes,
       },

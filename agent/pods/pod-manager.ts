@@ -27,6 +27,8 @@ export interface PodManagerDeps {
   /** Tells two versions of one pod name apart. */
   readonly versionOf: (pod: Pod) => string;
   readonly forget: (podUID: string) => Promise<void>;
+  /** Called when a pod is gone. */
+  readonly changed: () => void;
   /** Why the node does not take a new pod on beside those that it has; undefined when it does. */
   readonly refuse: (pod: Pod, others: readonly Pod[]) => Refusal | undefined;
 }
@@ -177,6 +179,7 @@ export class PodManager {
     if (!removed) return;
     await this.#deps.forget(podIdentity(worker.pod).uid);
     slot.active = undefined;
+    this.#deps.changed();
     this.#deps.log.info({ pod: name, podUID: worker.pod.metadata?.uid }, 'Pod was removed');
     this.#reconcile(name);
   }

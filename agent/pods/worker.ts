@@ -35,6 +35,7 @@ export interface PodWorkerDeps {
   readonly probeVerdict: (containerId: string) => ProbeVerdict | undefined;
   readonly saveTerminal: (terminal: TerminalPhase, startedAtMs: number) => Promise<void>;
   readonly status: (facts: StatusFacts) => PodStatus;
+  /** Also called when the pod begins to end. */
   readonly onStatus: (status: PodStatus) => void;
   readonly warn: (reason: string, message: string) => void;
   readonly keepTerminatedVolumes: boolean;
@@ -127,6 +128,7 @@ export class PodWorker {
     this.#intent = { kind: 'remove', gracePeriodSeconds };
     this.#operations.abandon(new Error('pod is being removed'));
     this.#loop.wake();
+    this.#deps.onStatus(this.status());
   }
 
   /** Works until the pod is removed or `signal` fires; what runs in the runtime is then left as it is.

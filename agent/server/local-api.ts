@@ -1,13 +1,14 @@
 /** The routes of the local socket: what the agent's own command line talks to. Only root can open the socket. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
-import type { EventFilter } from '../events/recorder.ts';
+import { type EventFilter, matchesFilter } from '../events/recorder.ts';
 import type { PodEntry } from '../pods/pod-manager.ts';
 import type { ApplyResult, DeleteRequest } from '../sources/applied.ts';
 import type { ConfigObject, DesiredState } from '../sources/types.ts';
 import { type LogQuery, parseLogQuery } from './log-query.ts';
 import { podObject, sortPods } from './pod-view.ts';
 import type { Route, RouteRequest, RouteResult } from './routes.ts';
+import { watchEvents, watchPods } from './watch.ts';
 
 export interface LocalApiDeps {
   readonly pods: () => readonly PodEntry[];
@@ -25,7 +26,13 @@ export interface LocalApiDeps {
   ) => Promise<AsyncIterable<Uint8Array>>;
   /** Address on the runtime where the command's streams are served. @throws StatusError */
   readonly exec: (entry: PodEntry, request: ExecQuery) => Promise<string>;
+  /** The configuration as `--config` would take it. */
   readonly config: () => unknown;
+  /** Every setting with its value and origin as texts. */
+  readonly settings: () => readonly object[];
+  /** Calls the listener whenever a pod may have changed. @returns a function that ends the subscription */
+  readonly onPodChange: (listener: () => void) => () => void;
+  readonly onEvent: (listener: (event: Event) => void) => () => void;
   readonly version: () => Promise<unknown>;
   readonly nowText: () => string;
 }
@@ -38,6 +45,11 @@ export interface ExecQuery {
 }
 
 const json = (value: unknown): RouteResult => ({ kind: 'json', value });
+const stream = (chunks: AsyncIterable<Uint8Array>): RouteResult => ({
+  kind: 'stream',
+  chunks,
+  contentType: 'application/json; stream=watch',
+});
 
 export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
   const show = (entry: PodEntry): Pod => podObject(entry, deps.nowText());
@@ -54,14 +66,25 @@ export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
     {
       method: 'GET',
       path: '/pods',
-      handle: () =>
-        json({ apiVersion: 'v1', kind: 'PodList', metadata: {}, items: sortPods(deps.pods().map(show)) }),
+      handle: ({ query, signal }) => {
+        const list = (): readonly Pod[] => sortPods(deps.pods().map(show));
+        if (query.get('watch') === 'true') {
+          return stream(watchPods({ list, onChange: deps.onPodChange }, signal));
+        }
+        return json({ apiVersion: 'v1', kind: 'PodList', metadata: {}, items: list() });
+      },
     },
     { method: 'GET', path: '/pods/:namespace/:name', handle: (request) => json(show(entryOf(request))) },
     {
       method: 'GET',
       path: '/events',
-      handle: ({ query }) => json(eventList(deps.events(eventFilter(query)))),
+      handle: ({ query, signal }) => {
+        const filter = eventFilter(query);
+        const list = (): readonly Event[] => deps.events(filter);
+        if (query.get('watch') !== 'true') return json(eventList(list()));
+        const isWanted = (event: Event): boolean => matchesFilter(event, filter);
+        return stream(watchEvents({ list, onEvent: deps.onEvent, isWanted }, signal));
+      },
     },
     { method: 'GET', path: '/objects', handle: () => json({ items: deps.objects().map(withoutSecretData) }) },
     {
@@ -92,6 +115,7 @@ export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
       path: '/exec/:namespace/:name',
       handle: async (request) => json({ url: await deps.exec(entryOf(request), execQuery(request.query)) }),
     },
+    { method: 'GET', path: '/config', handle: () => json({ settings: deps.settings() }) },
     { method: 'GET', path: '/configz', handle: () => json(deps.config()) },
     { method: 'GET', path: '/version', handle: async () => json(await deps.version()) },
     { method: 'GET', path: '/healthz', handle: () => ({ kind: 'text', text: 'ok' }) },
@@ -116,7 +140,7 @@ function eventFilter(query: URLSearchParams): EventFilter {
 /** Secrets are listed by name; their content stays in the agent. */
 function withoutSecretData(object: ConfigObject): object {
   if (object.kind !== 'Secret') return object;
-  return { apiVersion: 'v1', kind: 'Secret', metadata: object.metadata };
+  return { apiVersion: 'v1', kind: 'Secret', metadata: object.metadata, type: object.type };
 }
 
 async function remove(deps: LocalApiDeps, { params, query }: RouteRequest): Promise<RouteResult> {

@@ -1,0 +1,104 @@
+/** Reads a command's arguments by the table of its options. Pure; all faults are UsageErrors. */
+import { parseArgs } from 'node:util';
+import { nearest } from '../config/suggest.ts';
+import { UsageError } from './errors.ts';
+
+export interface OptionSpec {
+  readonly type: 'boolean' | 'string';
+  readonly short?: string;
+  /** May be given several times. */
+  readonly multiple?: true;
+  /** What the help shows for the value, such as `NAME`. */
+  readonly value?: string;
+  readonly help: string;
+}
+
+export type OptionTable = Readonly<Record<string, OptionSpec>>;
+
+export interface Arguments<Name extends string = string> {
+  /** Whether a boolean option was given and not as `=false`. */
+  has(name: Name): boolean;
+  /** The last text that was given. */
+  text(name: Name): string | undefined;
+  texts(name: Name): readonly string[];
+  readonly positionals: readonly string[];
+  /** What follows `--`; undefined without one. */
+  readonly rest: readonly string[] | undefined;
+}
+
+/** Options and operands may be mixed; `--` ends both.
+ *  @throws UsageError naming the argument and what would be right */
+export function parseArguments<const Table extends OptionTable>(
+  argv: readonly string[],
+  options: Table,
+): Arguments<Extract<keyof Table, string>> {
+  const end = argv.indexOf('--');
+  const own = end < 0 ? argv : argv.slice(0, end);
+  const { tokens } = parseArgs({
+    args: [...own],
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+    options: Object.fromEntries(Object.entries(options).map(([name, spec]) => [name, parserOption(spec)])),
+  });
+  const given = new Map<string, string[]>();
+  const positionals: string[] = [];
+  for (const token of tokens) {
+    if (token.kind === 'positional') positionals.push(token.value);
+    if (token.kind !== 'option') continue;
+    const { name, rawName } = token;
+    const value = optionValue(name, rawName, token.value, options);
+    given.set(name, options[name]?.multiple === true ? [...(given.get(name) ?? []), value] : [value]);
+  }
+  return {
+    has: (name) => given.get(name)?.at(-1) === 'true',
+    text: (name) => given.get(name)?.at(-1),
+    texts: (name) => given.get(name) ?? [],
+    positionals,
+    rest: end < 0 ? undefined : argv.slice(end + 1),
+  };
+}
+
+function parserOption({ type, short }: OptionSpec): { type: 'boolean' | 'string'; short?: string } {
+  return short === undefined ? { type } : { type, short };
+}
+
+function optionValue(name: string, rawName: string, value: string | undefined, options: OptionTable): string {
+  const spec = options[name];
+  if (spec === undefined) throw new UsageError(unknownOption(name, rawName, options));
+  if (spec.type === 'boolean') {
+    if (value === undefined) return 'true';
+    if (value === 'true' || value === 'false') return value;
+    throw new UsageError(`${rawName} is ${JSON.stringify(value)}, must be true or false`);
+  }
+  if (value === undefined) throw new UsageError(`${rawName} needs a value: ${spec.value ?? 'VALUE'}`);
+  // `-n=web` is meant as `-n web`.
+  return rawName.startsWith('--') || !value.startsWith('=') ? value : value.slice(1);
+}
+
+function unknownOption(name: string, rawName: string, options: OptionTable): string {
+  const found = name.length > 1 ? nearest(name, Object.keys(options)) : undefined;
+  return `unknown option ${rawName}${found === undefined ? '' : `; did you mean --${found}?`}`;
+}
+
+/** Reads a whole number that is not negative.
+ *  @throws UsageError */
+export function parseCount(option: string, text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(text)) {
+    throw new UsageError(`${option} is ${JSON.stringify(text)}, must be a whole number from 0`);
+  }
+  return Number(text);
+}
+
+/** Reads one of some words.
+ *  @throws UsageError naming them all */
+export function parseChoice<const Word extends string>(
+  option: string,
+  text: string,
+  words: readonly Word[],
+): Word {
+  const found = words.find((word) => word === text);
+  if (found !== undefined) return found;
+  throw new UsageError(`${option} is ${JSON.stringify(text)}, must be one of ${words.join(', ')}`);
+}

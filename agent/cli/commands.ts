@@ -1,0 +1,31 @@
+/** The commands, each in a file of its own that is loaded when it is used. */
+import type { Command } from './command.ts';
+
+export interface CommandEntry {
+  readonly name: string;
+  readonly summary: string;
+  readonly load: () => Promise<{ readonly command: Command }>;
+}
+
+export const COMMANDS: readonly CommandEntry[] = [
+  { name: 'ps', summary: 'list the pods', load: () => import('./ps.ts') },
+  { name: 'get', summary: 'show pods, events or configuration objects', load: () => import('./get.ts') },
+  { name: 'describe', summary: 'tell everything about one pod', load: () => import('./describe.ts') },
+  { name: 'events', summary: 'tell what happened', load: () => import('./events.ts') },
+  { name: 'logs', summary: 'print what a container wrote', load: () => import('./logs.ts') },
+  { name: 'exec', summary: 'run a command in a container', load: () => import('./exec.ts') },
+  { name: 'apply', summary: 'run pods from manifests given by hand', load: () => import('./apply.ts') },
+  { name: 'delete', summary: 'end pods that were applied', load: () => import('./delete.ts') },
+  {
+    name: 'config',
+    summary: 'show the configuration in force and its origins',
+    load: () => import('./config.ts'),
+  },
+  {
+    name: 'version',
+    summary: 'show the versions of program, agent and runtime',
+    load: () => import('./version.ts'),
+  },
+  { name: 'install', summary: 'put nodeagent under systemd', load: () => import('./install.ts') },
+  { name: 'uninstall', summary: 'take it away again', load: () => import('./uninstall.ts') },
+];

@@ -1,0 +1,42 @@
+/** Failures of a command that are told to the person at the terminal, without a stack. */
+
+/** The command line makes no sense. Exit code 2. */
+export class UsageError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'UsageError';
+  }
+}
+
+/** The command was understood and could not be carried out. Exit code 1. */
+export class CommandError extends Error {
+  constructor(message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = 'CommandError';
+  }
+}
+
+/** The command was broken off by a signal. The exit code is 128 and the signal's number. */
+export class InterruptedError extends Error {
+  readonly exitCode: number;
+
+  constructor(exitCode: number) {
+    super('interrupted');
+    this.name = 'InterruptedError';
+    this.exitCode = exitCode;
+  }
+}
+
+const LONGEST_CHAIN = 5;
+
+/** An error and its causes on one line; a cause whose text is in the line already is not repeated. */
+export function errorText(error: Error): string {
+  const parts: string[] = [];
+  let current: unknown = error;
+  while (current instanceof Error && parts.length < LONGEST_CHAIN) {
+    const { message } = current;
+    if (message !== '' && !parts.some((part) => part.includes(message))) parts.push(message);
+    current = current.cause;
+  }
+  return parts.join(': ');
+}

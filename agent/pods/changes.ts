@@ -1,0 +1,22 @@
+/** Tells whoever follows the pods that one of them may have changed; what changed they see for themselves. */
+
+export interface Changes {
+  readonly tell: () => void;
+  /** @returns a function that ends the subscription */
+  readonly subscribe: (listener: () => void) => () => void;
+}
+
+export function createChanges(): Changes {
+  const listeners = new Set<() => void>();
+  return {
+    tell() {
+      for (const listener of listeners) listener();
+    },
+    subscribe(listener) {
+      // A function of its own, so that the same listener may subscribe twice.
+      const own = (): void => listener();
+      listeners.add(own);
+      return () => void listeners.delete(own);
+    },
+  };
+}
