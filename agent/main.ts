@@ -441,10 +441,12 @@ async function startServers(
     apply: (text) => applied.apply(text),
     remove: async (request, gracePeriodSeconds) => {
       const removed = await applied.delete(request);
-      if (removed && gracePeriodSeconds !== undefined && parseKindWord(request.kind) === 'Pod') {
-        manager.worker(request.namespace, request.name)?.remove(gracePeriodSeconds);
-      }
-      return removed;
+      const isPod = parseKindWord(request.kind) === 'Pod';
+      const worker = isPod ? manager.worker(request.namespace, request.name) : undefined;
+      // A pod on its way out can be told to hurry, wherever it came from.
+      const ending = removed || worker?.removing === true;
+      if (ending && gracePeriodSeconds !== undefined) worker?.remove(gracePeriodSeconds);
+      return ending;
     },
     logs: (entry, query, signal) =>
       containerLogs({ view, podLogsDir, defaultContainerKey }, entry, query, signal),

@@ -94,7 +94,10 @@ function apply(
       if (container === undefined || container.state === 'exited') return;
       if (event.exitCode !== undefined) {
         const finishedAtMs = event.exitedAtMs ?? clock.now();
-        view.noteContainer({ ...container, state: 'exited', exitCode: event.exitCode, finishedAtMs });
+        // A short life may be over before its start was noted.
+        const startedAtMs = container.startedAtMs || container.createdAtMs;
+        const { exitCode } = event;
+        view.noteContainer({ ...container, state: 'exited', exitCode, startedAtMs, finishedAtMs });
       }
       clock.setTimer(() => void refreshContainer(id), event.exitCode === undefined ? 0 : STATUS_LAG_MS);
       return;

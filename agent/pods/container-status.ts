@@ -10,6 +10,8 @@ export interface ContainerStatusInput {
   readonly instances: readonly ObservedContainer[];
   /** Why it does not run, when it should. */
   readonly waiting: WaitingReason | undefined;
+  /** Why it does not run when nothing else is known: its turn has not come yet, or never came. */
+  readonly unstarted: string;
   readonly verdict: ProbeVerdict | undefined;
   /** `containerd`, the scheme of container IDs. */
   readonly runtimeName: string;
@@ -18,9 +20,9 @@ export interface ContainerStatusInput {
 }
 
 export function containerStatus(input: ContainerStatusInput): ContainerStatus {
-  const { spec, waiting, runtimeName } = input;
+  const { spec, runtimeName } = input;
   const [current, before] = input.instances.filter(({ state }) => state !== 'created');
-  const state = containerState(current, waiting, runtimeName);
+  const state = containerState(input, current);
   const lastEnded = current?.state === 'exited' && state.waiting !== undefined ? current : before;
   const lastState = lastEnded?.state === 'exited' ? { terminated: terminated(lastEnded, runtimeName) } : {};
   return {
@@ -47,9 +49,8 @@ function isReady(
 
 /** A container that ended and waits to be started again is shown as waiting, its end as the last state. */
 function containerState(
+  { waiting, unstarted, runtimeName }: ContainerStatusInput,
   current: ObservedContainer | undefined,
-  waiting: WaitingReason | undefined,
-  runtimeName: string,
 ): ContainerState {
   if (current?.state === 'running') return { running: { startedAt: formatTime(current.startedAtMs) } };
   if (waiting !== undefined) {
@@ -57,7 +58,7 @@ function containerState(
     return { waiting: message === '' ? { reason } : { reason, message } };
   }
   if (current?.state === 'exited') return { terminated: terminated(current, runtimeName) };
-  return { waiting: { reason: 'ContainerCreating' } };
+  return { waiting: { reason: unstarted } };
 }
 
 function terminated(container: ObservedContainer, runtimeName: string): ContainerStateTerminated {

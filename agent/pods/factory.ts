@@ -64,7 +64,7 @@ export function createWorkerFactory(
           log.debug({ phase: status.phase }, 'Pod status changed');
           deps.changed();
         },
-        warn: (reason, message) => deps.event(pod, 'Warning', reason, message),
+        warn: (reason, message, container) => deps.event(pod, 'Warning', reason, message, container),
         keepTerminatedVolumes: deps.keepTerminatedVolumes,
       },
       start,

@@ -49,7 +49,8 @@ function statusOf(input: StatusInput, spec: ContainerSpec, initContainer: boolea
   const ended = input.progress.terminal !== undefined;
   const waiting = ended ? undefined : (input.waiting.get(spec.name) ?? failure);
   const { runtimeName } = input;
-  return containerStatus({ spec, instances, waiting, verdict, runtimeName, initContainer });
+  const unstarted = initContainers(input.pod).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+  return containerStatus({ spec, instances, waiting, unstarted, verdict, runtimeName, initContainer });
 }
 
 function reasonOf(progress: PodProgress): Pick<PodStatus, 'reason' | 'message'> {

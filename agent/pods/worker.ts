@@ -14,6 +14,7 @@ import { OperationSet } from './operation-set.ts';
 import type { ActionOf, PodOperations } from './operations/types.ts';
 import {
   type ContainerProgress,
+  type ContainerSpec,
   containerKey,
   type Decision,
   operationKey,
@@ -37,7 +38,7 @@ export interface PodWorkerDeps {
   readonly status: (facts: StatusFacts) => PodStatus;
   /** Also called when the pod begins to end. */
   readonly onStatus: (status: PodStatus) => void;
-  readonly warn: (reason: string, message: string) => void;
+  readonly warn: (reason: string, message: string, container?: Pick<ContainerSpec, 'name'>) => void;
   readonly keepTerminatedVolumes: boolean;
 }
 
@@ -170,9 +171,19 @@ export class PodWorker {
       keepTerminatedVolumes,
       nowMs: clock.now(),
     });
-    this.#waiting = mergeWaiting(this.#waiting, decision.waiting, progress.busy);
+    const before = this.#waiting;
+    this.#waiting = mergeWaiting(before, decision.waiting, progress.busy);
+    this.#tellBackOff(before);
     this.#publish(observed, progress);
     return decision;
+  }
+
+  /** One event for each time that a container begins to wait for its next restart. */
+  #tellBackOff(before: ReadonlyMap<string, WaitingReason>): void {
+    for (const [name, { reason, message }] of this.#waiting) {
+      if (reason !== 'CrashLoopBackOff' || before.get(name)?.message === message) continue;
+      this.#deps.warn('BackOff', message, { name });
+    }
   }
 
   #progress(observed: PodObservation): PodProgress {

@@ -39,7 +39,7 @@ export type PodEvent = (
   type: EventType,
   reason: string,
   message: string,
-  container?: ContainerSpec,
+  container?: Pick<ContainerSpec, 'name'>,
 ) => void;
 
 /** Runs a lifecycle handler. @throws LifecycleError with the message for the event */
