@@ -1,0 +1,88 @@
+/** A sandbox that dies is replaced, and its pod comes back. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isReady } from '../../testing/agent.ts';
+import { type Bench, hasPhase, isRunning, pod, restarts, sh, startBench, statusOf, WAIT } from './support.ts';
+
+describe.concurrent('a sandbox that dies', () => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await startBench();
+  });
+  afterAll(() => bench[Symbol.asyncDispose]());
+
+  async function sandboxes(podName: string) {
+    const { items } = await bench.cri.runtime.listPodSandbox({});
+    return items
+      .filter(({ metadata }) => metadata?.name === `${podName}-n1`)
+      .sort((a, b) => (a.metadata?.attempt ?? 0) - (b.metadata?.attempt ?? 0));
+  }
+
+  test('is replaced, with its init containers run again and a new address', async () => {
+    await bench.agent.put(
+      'web.json',
+      pod('web', {
+        hostNetwork: false,
+        volumes: [{ name: 'd', emptyDir: {} }],
+        initContainers: [sh('i', 'echo init >> /d/ran', { volumeMounts: [{ name: 'd', mountPath: '/d' }] })],
+        containers: [sh('c', WAIT, { volumeMounts: [{ name: 'd', mountPath: '/d' }] })],
+      }),
+    );
+    const before = await bench.agent.waitFor('web', isReady);
+    const [sandbox] = await sandboxes('web');
+    await bench.cri.runtime.stopPodSandbox({ podSandboxId: sandbox?.id ?? '' });
+
+    const after = await bench.agent.waitFor('web', restarts('c', 1));
+    expect(statusOf(after, 'i')).toMatchObject({ restartCount: 1, state: { terminated: { exitCode: 0 } } });
+    expect(await bench.exec(after, 'c', 'cat /d/ran')).toBe('init\ninit\n');
+    expect(after.status?.podIP).toMatch(/^\d+\./);
+    expect(after.metadata?.uid).toBe(before.metadata?.uid);
+    const states = (await sandboxes('web')).map(({ state, metadata }) => [metadata?.attempt, state]);
+    expect(states.at(-1)).toEqual([1, 'SANDBOX_READY']);
+    expect(states.filter(([, state]) => state === 'SANDBOX_READY')).toHaveLength(1);
+    expect(await bench.exec(after, 'c', 'hostname -i')).toContain(after.status?.podIP);
+  });
+
+  test('whose first process is killed is replaced too', async () => {
+    await bench.agent.put('killed.json', pod('killed', { containers: [sh('c', WAIT)] }));
+    await bench.agent.waitFor('killed', isReady);
+    const [sandbox] = await sandboxes('killed');
+    const { info } = await bench.cri.runtime.podSandboxStatus({
+      podSandboxId: sandbox?.id ?? '',
+      verbose: true,
+    });
+    const { pid } = JSON.parse(info['info'] ?? '{}') as { pid: number };
+    process.kill(pid, 'SIGKILL');
+    const after = await bench.agent.waitFor('killed', restarts('c', 1));
+    expect(isReady(after)).toBe(true);
+    expect(statusOf(after, 'c')?.lastState?.terminated?.exitCode).toBeTypeOf('number');
+  });
+
+  test('and is removed from the runtime altogether is replaced as well', async () => {
+    await bench.agent.put('gone.json', pod('gone', { containers: [sh('c', WAIT)] }));
+    await bench.agent.waitFor('gone', isReady);
+    const [sandbox] = await sandboxes('gone');
+    await bench.cri.runtime.stopPodSandbox({ podSandboxId: sandbox?.id ?? '' });
+    await bench.cri.runtime.removePodSandbox({ podSandboxId: sandbox?.id ?? '' });
+    await bench.agent.waitFor('gone', isReady);
+    await bench.agent.waitFor('gone', (p) => isRunning('c')(p) && p.status?.phase === 'Running');
+    const [now, ...more] = (await sandboxes('gone')).filter(({ state }) => state === 'SANDBOX_READY');
+    expect(now?.id).not.toBe(sandbox?.id);
+    expect(more).toEqual([]);
+  });
+
+  test('ends a pod with restart policy Never', async () => {
+    await bench.agent.put(
+      'never.json',
+      pod('never', { restartPolicy: 'Never', containers: [sh('c', WAIT)] }),
+    );
+    await bench.agent.waitFor('never', isReady);
+    const [sandbox] = await sandboxes('never');
+    await bench.cri.runtime.stopPodSandbox({ podSandboxId: sandbox?.id ?? '' });
+    const after = await bench.agent.waitFor(
+      'never',
+      (p) => hasPhase('Failed')(p) || hasPhase('Succeeded')(p),
+    );
+    expect(statusOf(after, 'c')?.restartCount).toBe(0);
+    expect(await sandboxes('never')).toHaveLength(1);
+  });
+});

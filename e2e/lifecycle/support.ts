@@ -1,0 +1,153 @@
+/** What the lifecycle tests share: an agent on the run's containerd, pods in a few words, and looks into
+ *  containers that don't go through the agent. */
+import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { inject } from 'vitest';
+import { silentLogger } from '#api/kit/logger.ts';
+import type { Container, ContainerStatus, Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
+import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
+import { TestAgent } from '../../testing/agent.ts';
+import { eventually } from '../../testing/wait.ts';
+
+export const IMAGE = 'local/busybox:1';
+/** Ends at once when told to, unlike a bare sleep as process 1. */
+export const WAIT = 'trap exit TERM; while :; do sleep 1000 & wait $!; done';
+
+type Metadata = NonNullable<Pod['metadata']>;
+
+/** A container that runs the shell script. */
+export const sh = (name: string, script: string, more: Partial<Container> = {}): Container => ({
+  name,
+  image: IMAGE,
+  command: ['sh', '-c', script],
+  ...more,
+});
+
+/** A manifest as JSON. On the host's network and without grace unless the spec says otherwise. */
+export function pod(name: string, spec: PodSpec, metadata: Partial<Metadata> = {}): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, ...metadata },
+    spec: { hostNetwork: true, terminationGracePeriodSeconds: 0, ...spec },
+  });
+}
+
+export const configMap = (name: string, data: Readonly<Record<string, string>>): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data });
+
+export const secret = (name: string, stringData: Readonly<Record<string, string>>): string =>
+  JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
+
+/** The status of a container of any kind. */
+export function statusOf({ status }: Pod, name: string): ContainerStatus | undefined {
+  return [
+    ...(status?.containerStatuses ?? []),
+    ...(status?.initContainerStatuses ?? []),
+    ...(status?.ephemeralContainerStatuses ?? []),
+  ].find((container) => container.name === name);
+}
+
+export const isRunning =
+  (...names: readonly string[]) =>
+  (found: Pod): boolean =>
+    names.every((name) => statusOf(found, name)?.state?.running !== undefined);
+
+export const hasPhase =
+  (phase: string) =>
+  (found: Pod): boolean =>
+    found.status?.phase === phase;
+
+export const hasEnded =
+  (name: string) =>
+  (found: Pod): boolean =>
+    statusOf(found, name)?.state?.terminated !== undefined;
+
+export const isWaiting =
+  (name: string, reason: string) =>
+  (found: Pod): boolean =>
+    statusOf(found, name)?.state?.waiting?.reason === reason;
+
+export const restarts =
+  (name: string, atLeast: number) =>
+  (found: Pod): boolean =>
+    (statusOf(found, name)?.restartCount ?? 0) >= atLeast && isRunning(name)(found);
+
+/** `containerd://abc` without the scheme. */
+export function containerId(found: Pod, name: string): string {
+  return statusOf(found, name)?.containerID?.replace(/^.*:\/\//, '') ?? '';
+}
+
+/** An agent with a connection to its runtime beside it. */
+export interface Bench extends AsyncDisposable {
+  readonly agent: TestAgent;
+  readonly cri: CriConnection;
+  /** The log of a container, once it matches. */
+  logs(podName: string, container: string, until?: RegExp): Promise<string>;
+  /** The standard output of a command in a container. @throws Error when it fails */
+  exec(found: Pod, container: string, script: string): Promise<string>;
+  /** The text of a file on the host, once it matches. */
+  fileText(path: string, until: RegExp): Promise<string>;
+  /** An event of the pod with this reason, its message matching. */
+  event(podName: string, reason: string, message?: RegExp): Promise<string>;
+}
+
+export async function startBench(flags: readonly string[] = []): Promise<Bench> {
+  const endpoint = inject('criEndpoint');
+  const agent = await TestAgent.create({ endpoint, flags });
+  const cri = connectRuntime({ endpoint, log: silentLogger });
+  await cri.whenConnected();
+  return {
+    agent,
+    cri,
+    logs: (podName, container, until = /./) =>
+      eventually(
+        async () => {
+          const query = `tailLines=1000`;
+          const text = String(await agent.get(`/containerLogs/default/${podName}-n1/${container}?${query}`));
+          return until.test(text) ? text : undefined;
+        },
+        { timeoutMs: 20_000, what: `log of ${podName}/${container}: ${String(until)}` },
+      ),
+    async exec(found, container, script) {
+      const { stdout, stderr, exitCode } = await cri.runtime.execSync({
+        containerId: containerId(found, container),
+        cmd: ['sh', '-c', script],
+        timeout: 10n,
+      });
+      if (exitCode !== 0) throw new Error(`${script}: ${exitCode} ${Buffer.from(stderr).toString()}`);
+      return Buffer.from(stdout).toString();
+    },
+    fileText: (path, until) =>
+      eventually(
+        async () => {
+          const text = await readFile(path, 'utf8');
+          return until.test(text) ? text : undefined;
+        },
+        { timeoutMs: 20_000, what: `${path}: ${String(until)}` },
+      ),
+    event: (podName, reason, message = /./) =>
+      eventually(
+        async () => {
+          const events = await agent.events(podName);
+          const found = events.find((event) => event.reason === reason && message.test(event.message ?? ''));
+          return found?.message;
+        },
+        { timeoutMs: 20_000, what: `event ${reason} ${String(message)} of ${podName}` },
+      ),
+    async [Symbol.asyncDispose]() {
+      cri.close();
+      await agent[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Looks for the whole time that a condition holds. For what must not happen there is nothing to wait for.
+ *  @throws Error when it does not */
+export async function holds(condition: () => Promise<boolean>, forMs: number): Promise<void> {
+  const endMs = performance.now() + forMs;
+  while (performance.now() < endMs) {
+    if (!(await condition())) throw new Error(`did not hold for ${forMs} ms: ${condition.toString()}`);
+    await pause(50);
+  }
+}

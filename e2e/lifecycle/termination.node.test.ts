@@ -1,0 +1,160 @@
+/** Ending a pod: the stop signal, the grace period, the kill, and hooks before them. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isReady } from '../../testing/agent.ts';
+import { eventually } from '../../testing/wait.ts';
+import { type Bench, isRunning, pod, restarts, sh, startBench, statusOf } from './support.ts';
+
+describe.concurrent('termination', () => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await startBench();
+  });
+  afterAll(() => bench[Symbol.asyncDispose]());
+
+  const shared = { name: 'h', mountPath: '/h' };
+  const volumes = () => [{ name: 'h', hostPath: { path: bench.agent.folder, type: 'Directory' as const } }];
+  const said = (file: string) => readFile(`${bench.agent.folder}/${file}`, 'utf8');
+  const gone = (name: string, timeoutMs: number) =>
+    eventually(async () => (await bench.agent.pod(name)) === undefined, {
+      timeoutMs,
+      what: `${name} is gone`,
+    });
+
+  async function msUntilGone(name: string, timeoutMs: number): Promise<number> {
+    const startMs = performance.now();
+    await gone(name, timeoutMs);
+    return performance.now() - startMs;
+  }
+
+  test('a container may use its grace period to end well', async () => {
+    const script = `trap 'sleep 1; echo bye > /h/well; exit 0' TERM; touch /h/well-up; while :; do sleep 0.05; done`;
+    await bench.agent.put(
+      'well.json',
+      pod('well', {
+        terminationGracePeriodSeconds: 20,
+        volumes: volumes(),
+        containers: [sh('c', script, { volumeMounts: [shared] })],
+      }),
+    );
+    await bench.agent.waitFor('well', isReady);
+    await bench.fileText(`${bench.agent.folder}/well-up`, /^/);
+    await bench.agent.drop('well.json');
+    const tookMs = await msUntilGone('well', 15_000);
+    expect(tookMs).toBeGreaterThanOrEqual(900);
+    expect(await said('well')).toBe('bye\n');
+    await bench.event('well', 'Killing', /^Stopping container c$/);
+  });
+
+  test('one that ignores the signal is killed when the grace period is over', async () => {
+    const script = `trap '' TERM; while :; do date +%s > /h/stubborn; sleep 0.1; done`;
+    await bench.agent.put(
+      'stubborn.json',
+      pod('stubborn', {
+        terminationGracePeriodSeconds: 2,
+        volumes: volumes(),
+        containers: [sh('c', script, { volumeMounts: [shared] })],
+      }),
+    );
+    await bench.agent.waitFor('stubborn', isReady);
+    await bench.agent.drop('stubborn.json');
+    const tookMs = await msUntilGone('stubborn', 15_000);
+    expect(tookMs).toBeGreaterThanOrEqual(1_900);
+    expect(tookMs).toBeLessThan(8_000);
+  });
+
+  test('preStop runs before the signal, inside the grace period', async () => {
+    const script = `trap 'echo term >> /h/hooked; exit 0' TERM; touch /h/hooked-up; while :; do sleep 0.05; done`;
+    const preStop = {
+      exec: { command: ['sh', '-c', 'echo begin >> /h/hooked; sleep 0.5; echo end >> /h/hooked'] },
+    };
+    await bench.agent.put(
+      'hooked.json',
+      pod('hooked', {
+        terminationGracePeriodSeconds: 20,
+        volumes: volumes(),
+        containers: [sh('c', script, { volumeMounts: [shared], lifecycle: { preStop } })],
+      }),
+    );
+    await bench.agent.waitFor('hooked', isReady);
+    await bench.fileText(`${bench.agent.folder}/hooked-up`, /^/);
+    await bench.agent.drop('hooked.json');
+    await gone('hooked', 15_000);
+    expect(await said('hooked')).toBe('begin\nend\nterm\n');
+  });
+
+  test('a preStop hook that hangs takes the grace period, and the container gets 2 s more', async () => {
+    const script = `trap 'echo term > /h/hung; exit 0' TERM; while :; do sleep 0.05; done`;
+    await bench.agent.put(
+      'hung.json',
+      pod('hung', {
+        terminationGracePeriodSeconds: 1,
+        volumes: volumes(),
+        containers: [
+          sh('c', script, {
+            volumeMounts: [shared],
+            lifecycle: { preStop: { exec: { command: ['sleep', '100'] } } },
+          }),
+        ],
+      }),
+    );
+    await bench.agent.waitFor('hung', isReady);
+    await bench.agent.drop('hung.json');
+    await gone('hung', 10_000);
+    expect(await said('hung')).toBe('term\n');
+    await bench.event('hung', 'FailedPreStopHook', /did not end within the grace period of 1s/);
+  });
+
+  test('a second, shorter deletion shortens the grace period', async () => {
+    const script = `trap 'echo term > /h/short; sleep 100' TERM; touch /h/short-up; while :; do sleep 0.05; done`;
+    await bench.agent.call(
+      'POST',
+      '/apply',
+      pod('short', {
+        terminationGracePeriodSeconds: 100,
+        volumes: volumes(),
+        containers: [sh('c', script, { volumeMounts: [shared] })],
+      }),
+    );
+    await bench.agent.waitFor('short', isReady);
+    await bench.fileText(`${bench.agent.folder}/short-up`, /^/);
+    await bench.agent.call('DELETE', '/pods/default/short');
+    await bench.fileText(`${bench.agent.folder}/short`, /term/);
+    const ending = await bench.agent.pod('short');
+    expect(ending?.metadata?.deletionTimestamp).toBeDefined();
+    await bench.agent.call('DELETE', '/pods/default/short?gracePeriodSeconds=0');
+    expect(await msUntilGone('short', 15_000)).toBeLessThan(10_000);
+  });
+
+  test('a first deletion may be shorter than the pod asks for', async () => {
+    const script = `trap '' TERM; while :; do sleep 0.05; done`;
+    await bench.agent.call(
+      'POST',
+      '/apply',
+      pod('first', { terminationGracePeriodSeconds: 100, containers: [sh('c', script)] }),
+    );
+    await bench.agent.waitFor('first', isReady);
+    await bench.agent.call('DELETE', '/pods/default/first?gracePeriodSeconds=1');
+    expect(await msUntilGone('first', 15_000)).toBeLessThan(10_000);
+  });
+
+  test('postStart runs beside the container, and one that fails gets it restarted', async () => {
+    const exec = (script: string) => ({ postStart: { exec: { command: ['sh', '-c', script] } } });
+    await bench.agent.put(
+      'poststart.json',
+      pod('poststart', {
+        containers: [sh('c', 'sleep 1000', { lifecycle: exec('touch /tmp/hooked') })],
+      }),
+    );
+    await bench.agent.put(
+      'badstart.json',
+      pod('badstart', { containers: [sh('c', 'sleep 1000', { lifecycle: exec('echo oops >&2; exit 3') })] }),
+    );
+    const found = await bench.agent.waitFor('poststart', isRunning('c'));
+    await eventually(() => bench.exec(found, 'c', 'test -e /tmp/hooked && echo yes'));
+    await bench.event('badstart', 'FailedPostStartHook', /oops|exit|3/);
+    const bad = await bench.agent.waitFor('badstart', (p) => (statusOf(p, 'c')?.restartCount ?? 0) >= 1);
+    expect(restarts('c', 0)(found)).toBe(true);
+    expect(statusOf(bad, 'c')?.lastState?.terminated?.exitCode).toBe(137);
+  });
+});
