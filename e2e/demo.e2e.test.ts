@@ -4,6 +4,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, test } from 'vitest';
+import { demoLayout } from '#agent/demo/layout.ts';
 import { createTempDir } from '../testing/temp.ts';
 import { eventually } from '../testing/wait.ts';
 
@@ -12,7 +13,6 @@ const REPOSITORY = resolve(import.meta.dirname, '..');
 const dir = await createTempDir();
 const root = `${dir.path}/demo`;
 const environment = { ...process.env, NODEAGENT_DEMO_ROOT: root };
-const socket = { NODEAGENT_SOCKET: `${root}/nodeagent.sock` };
 
 interface Demo {
   readonly process: ChildProcess;
@@ -58,7 +58,7 @@ async function demoProcesses(): Promise<readonly string[]> {
 async function nodeagent(...args: readonly string[]): Promise<string> {
   const { stdout } = await run('./nodeagent', [...args], {
     cwd: REPOSITORY,
-    env: { ...environment, ...socket },
+    env: environment,
   });
   return stdout;
 }
@@ -99,7 +99,7 @@ describe('npm start', () => {
     expect(await readdir(dir.path)).toEqual([]);
     const cgroups = await readdir('/sys/fs/cgroup', { withFileTypes: true });
     for (const { name } of cgroups.filter((entry) => entry.isDirectory())) {
-      expect(await readdir(`/sys/fs/cgroup/${name}`)).not.toContain('nodeagent-demo');
+      expect(await readdir(`/sys/fs/cgroup/${name}`)).not.toContain(demoLayout(root).name);
     }
   });
 });

@@ -1,6 +1,6 @@
 /** nodeagent as a service: installed on a machine with a real systemd, under the accidents of a node's life. */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { eventually } from '../testing/wait.ts';
 import { bootMachine, type Machine } from './machine.ts';
@@ -78,6 +78,15 @@ async function restartedSince(pid: string): Promise<string> {
 }
 
 describe('nodeagent under systemd', () => {
+  // Each step stands on those before it: after a failure the others could only time out.
+  let broken: string | undefined;
+  beforeEach(() => {
+    if (broken !== undefined) throw new Error(`not tried, as this failed: ${broken}`);
+  });
+  afterEach(({ task }) => {
+    if (task.result?.state === 'fail') broken ??= task.name;
+  });
+
   test('is installed by one command, and its services are active', async () => {
     const said = await machine.run(
       ['/src/node_modules/node/bin/node', '/src/agent/bin.ts', 'install'],

@@ -10,12 +10,15 @@ export interface GuideFacts {
   readonly lines: readonly PodLine[];
   /** Whether the agent ends with Ctrl-C, rather than running on in the background. */
   readonly foreground: boolean;
+  /** Whether the reader is not root. */
+  readonly sudo: boolean;
 }
 
 /** Commands that work as they stand, with a pod that is there. */
 export function renderGuide(facts: GuideFacts): string {
   const here = relative(facts.workingDir, facts.repository);
-  const command = `${here === '' ? '.' : here}/nodeagent`;
+  const become = facts.sudo ? 'sudo ' : '';
+  const command = `${become}${here === '' ? '.' : here}/nodeagent`;
   const running = facts.lines.find((line) => line.status === 'Running' && line.settled) ?? facts.lines[0];
   const pod = running?.name.split('/')[1] ?? 'POD';
   const rows: readonly (readonly [string, string])[] = [
@@ -26,7 +29,7 @@ export function renderGuide(facts: GuideFacts): string {
     ['a shell in it', `${command} exec -it ${pod} -- sh`],
     ['add a pod', `cp my-pod.yaml ${facts.manifests}/`],
     ['remove it', `rm ${facts.manifests}/my-pod.yaml`],
-    ['the agent’s own log', `tail -f ${facts.agentLog}`],
+    ['the agent’s own log', `${become}tail -f ${facts.agentLog}`],
     ['stop and remove all', 'npm start -- --stop'],
   ];
   const width = Math.max(...rows.map(([what]) => what.length));

@@ -20,8 +20,9 @@ async function main(): Promise<void> {
   const command = parseDemoOptions(process.argv.slice(2));
   if (command.kind === 'help') return output.write(DEMO_HELP);
   const repository = resolve(import.meta.dirname, '..', '..');
+  const sudo = process.env['SUDO_UID'] !== undefined;
   const root = process.env['NODEAGENT_DEMO_ROOT'];
-  const layout = demoLayout(root === undefined || root === '' ? DEFAULT_DEMO_ROOT : root, repository);
+  const layout = demoLayout(root === undefined || root === '' ? DEFAULT_DEMO_ROOT : root);
   const log: Logger = pino({ level: command.kind === 'stop' ? 'error' : 'warn' }, pino.destination(2));
   const deps = { clock: systemClock, log };
   if (command.kind === 'stop') {
@@ -31,11 +32,11 @@ async function main(): Promise<void> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => interrupted.abort());
   }
-  const { runtime, detach } = command;
+  const { runtime, detach, sudo } = command;
   const workingDir = process.env['INIT_CWD'] ?? process.cwd();
   await startDemo(
     { ...deps, output },
-    { layout, repository, workingDir, runtime, detach },
+    { layout, repository, workingDir, runtime, detach, sudo },
     interrupted.signal,
   );
 }

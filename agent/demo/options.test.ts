@@ -30,9 +30,10 @@ describe('parseDemoOptions', () => {
 });
 
 describe('demoLayout', () => {
-  test('keeps everything below the root but the note for the command', () => {
-    const { socketNote, name, root, containerd, ...paths } = demoLayout('/var/lib/demo', '/repo');
-    expect([socketNote, name, root]).toEqual(['/repo/.cache/demo-socket', 'nodeagent-demo', '/var/lib/demo']);
+  test('keeps everything below the root, under a name of its own', () => {
+    const { name, root, containerd, ...paths } = demoLayout('/var/lib/demo');
+    expect(root).toBe('/var/lib/demo');
+    expect(name).not.toBe(demoLayout('/var/lib/other').name);
     const { rootDir, stateDir, socketPath } = containerd;
     const all: readonly string[] = [rootDir, stateDir, socketPath, ...Object.values<string>(paths)];
     expect(all.filter((path) => !path.startsWith('/var/lib/demo/'))).toEqual([]);
@@ -41,7 +42,7 @@ describe('demoLayout', () => {
   test.each(['/', '/home', 'relative/path', '/a/../b', '/a//b', `/var/${'x'.repeat(80)}`, '/a/b c'])(
     'refuses %s, which is removed as a whole at the end',
     (root) => {
-      expect(() => demoLayout(root, '/repo')).toThrow(DemoRootError);
+      expect(() => demoLayout(root)).toThrow(DemoRootError);
     },
   );
 });
@@ -59,8 +60,9 @@ describe('renderGuide', () => {
         { ...line, name: 'default/web', status: 'Running' },
       ],
       foreground: true,
+      sudo: true,
     });
-    expect(text).toContain('../nodeagent exec -it web -- sh');
+    expect(text).toContain('sudo ../nodeagent exec -it web -- sh');
     expect(text).toContain('Ctrl-C stops the agent');
   });
 });
