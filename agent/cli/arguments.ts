@@ -27,10 +27,12 @@ export interface Arguments<Name extends string = string> {
 }
 
 /** Options and operands may be mixed; `--` ends both.
+ *  @param hint put behind the message about an unknown option that resembles none
  *  @throws UsageError naming the argument and what would be right */
 export function parseArguments<const Table extends OptionTable>(
   argv: readonly string[],
   options: Table,
+  hint = '',
 ): Arguments<Extract<keyof Table, string>> {
   const end = argv.indexOf('--');
   const own = end < 0 ? argv : argv.slice(0, end);
@@ -46,8 +48,8 @@ export function parseArguments<const Table extends OptionTable>(
   for (const token of tokens) {
     if (token.kind === 'positional') positionals.push(token.value);
     if (token.kind !== 'option') continue;
-    const { name, rawName } = token;
-    const value = optionValue(name, rawName, token.value, options);
+    const { name } = token;
+    const value = optionValue(token, options, hint);
     given.set(name, options[name]?.multiple === true ? [...(given.get(name) ?? []), value] : [value]);
   }
   return {
@@ -63,9 +65,15 @@ function parserOption({ type, short }: OptionSpec): { type: 'boolean' | 'string'
   return short === undefined ? { type } : { type, short };
 }
 
-function optionValue(name: string, rawName: string, value: string | undefined, options: OptionTable): string {
+interface OptionToken {
+  readonly name: string;
+  readonly rawName: string;
+  readonly value: string | undefined;
+}
+
+function optionValue({ name, rawName, value }: OptionToken, options: OptionTable, hint: string): string {
   const spec = options[name];
-  if (spec === undefined) throw new UsageError(unknownOption(name, rawName, options));
+  if (spec === undefined) throw new UsageError(unknownOption(name, rawName, options, hint));
   if (spec.type === 'boolean') {
     if (value === undefined) return 'true';
     if (value === 'true' || value === 'false') return value;
@@ -76,9 +84,10 @@ function optionValue(name: string, rawName: string, value: string | undefined, o
   return rawName.startsWith('--') || !value.startsWith('=') ? value : value.slice(1);
 }
 
-function unknownOption(name: string, rawName: string, options: OptionTable): string {
+function unknownOption(name: string, rawName: string, options: OptionTable, hint: string): string {
   const found = name.length > 1 ? nearest(name, Object.keys(options)) : undefined;
-  return `unknown option ${rawName}${found === undefined ? '' : `; did you mean --${found}?`}`;
+  const advice = found === undefined ? hint : `did you mean --${found}?`;
+  return `unknown option ${rawName}${advice === '' ? '' : `; ${advice}`}`;
 }
 
 /** Reads a whole number that is not negative.

@@ -12,6 +12,8 @@ export interface CommandSpec<Table extends OptionTable> {
   /** Arguments in short: `[options] POD`. */
   readonly usage: readonly string[];
   readonly options: Table;
+  /** Told with an unknown option: what people most often meant. */
+  readonly hint?: string;
   /** Command lines that work as they stand, without the program's name, each with what it does. */
   readonly examples: readonly (readonly [line: string, what: string])[];
   /** Does it and gives the exit code. @throws UsageError, CommandError, ApiError, AgentUnreachableError */
@@ -44,7 +46,7 @@ export function defineCommand<const Table extends OptionTable>(spec: CommandSpec
   return {
     name: spec.name,
     async run(argv, context) {
-      const args = parseArguments(argv, options);
+      const args = parseArguments(argv, options, spec.hint);
       if (args.has('help')) {
         await context.out.write(renderHelp({ ...spec, options }));
         return 0;

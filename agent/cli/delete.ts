@@ -1,14 +1,11 @@
 /** `nodeagent delete` */
-import { parseDocumentsInTurns } from '#api/codec/documents.ts';
-import { decodeManifestDocument } from '#api/schema/manifest.ts';
-import { VOCABULARIES } from '#api/vocabulary.ts';
-import { parseKindWord } from '../sources/applied.ts';
 import { fetchPods } from './answers.ts';
 import { ApiError } from './api-client.ts';
 import { type Arguments, parseCount } from './arguments.ts';
 import { type Command, type CommandContext, defineCommand } from './command.ts';
+import { type ManifestTargets, manifestTargets, namedTargets, type ObjectName } from './delete-targets.ts';
 import { CommandError, UsageError } from './errors.ts';
-import { DEFAULT_NAMESPACE, findPod } from './find-pod.ts';
+import { findPod } from './find-pod.ts';
 import { readManifests } from './manifest-files.ts';
 import { podSource } from './pod-rows.ts';
 import { printable } from './table.ts';
@@ -36,12 +33,6 @@ const options = {
 
 type DeleteArguments = Arguments<keyof typeof options>;
 
-interface ObjectName {
-  readonly kind: string;
-  readonly namespace: string;
-  readonly name: string;
-}
-
 export const command: Command = defineCommand({
   name: 'delete',
   summary: 'Ends pods and removes objects that were applied.',
@@ -55,9 +46,13 @@ export const command: Command = defineCommand({
   async run(args, context) {
     const grace = gracePeriod(args);
     const names = args.texts('filename');
-    const targets = names.length > 0 ? await fileTargets(args, names, context) : namedTargets(args);
+    const { targets, nameless } =
+      names.length > 0
+        ? await fileTargets(args, names, context)
+        : { targets: namedTargets(args.positionals, args.text('namespace')), nameless: [] };
     const waits = args.has('wait') ? await podUIDs(targets, context) : new Set<string>();
-    let allGood = true;
+    let allGood = nameless.length === 0;
+    for (const place of nameless) await context.err.write(`${printable(place)}: names no object\n`);
     for (const target of targets) allGood = (await deleteOne(target, grace, args, context)) && allGood;
     if (waits.size > 0) await untilGone(waits, context);
     return allGood ? 0 : 1;
@@ -72,48 +67,21 @@ function gracePeriod(args: DeleteArguments): number | undefined {
   return 1;
 }
 
-/** `pod web api`, or `pod/web configmap/app`. @throws UsageError */
-function namedTargets(args: DeleteArguments): readonly ObjectName[] {
-  const [first = '', ...names] = args.positionals;
-  const namespace = args.text('namespace') ?? DEFAULT_NAMESPACE;
-  if (first.includes('/')) {
-    return args.positionals.map((text) => {
-      const [type = '', name = '', ...more] = text.split('/');
-      if (name === '' || more.length > 0) throw new UsageError(`${JSON.stringify(text)} must be TYPE/NAME`);
-      return { kind: kindOf(type), namespace, name };
-    });
-  }
-  if (names.length === 0) throw new UsageError('delete needs a TYPE and a NAME, or -f FILE');
-  return names.map((name) => ({ kind: kindOf(first), namespace, name }));
-}
-
-function kindOf(word: string): string {
-  const kind = parseKindWord(word);
-  if (kind !== undefined) return kind;
-  throw new UsageError(
-    `${JSON.stringify(word)} is not a type: pod, configmap, secret, persistentvolume, persistentvolumeclaim`,
-  );
-}
-
-/** @throws CommandError for a document that names no object */
+/** Of all the files together. @throws UsageError, CommandError */
 async function fileTargets(
   args: DeleteArguments,
   names: readonly string[],
   context: CommandContext,
-): Promise<readonly ObjectName[]> {
+): Promise<ManifestTargets> {
   if (args.positionals.length > 0) throw new UsageError('give either -f FILE or TYPE and NAME');
   const targets: ObjectName[] = [];
-  for await (const { name: file, text } of readManifests(names, args.has('recursive'), context)) {
-    for (const { number, value } of await parseDocumentsInTurns(text, context.signal)) {
-      for (const { kind, object } of decodeManifestDocument(value, VOCABULARIES.plat)) {
-        const { name = '', namespace = DEFAULT_NAMESPACE } = object?.metadata ?? {};
-        if (kind === 'Unknown' || name === '')
-          throw new CommandError(`${file}, document ${number}: names no object that could be deleted`);
-        targets.push({ kind, namespace, name });
-      }
-    }
+  const nameless: string[] = [];
+  for await (const manifest of readManifests(names, args.has('recursive'), context)) {
+    const found = await manifestTargets(manifest, context.signal);
+    targets.push(...found.targets);
+    nameless.push(...found.nameless);
   }
-  return targets;
+  return { targets, nameless };
 }
 
 const shown = ({ kind, name }: ObjectName): string => printable(`${kind.toLowerCase()}/${name}`);

@@ -1,4 +1,5 @@
 /** `nodeagent exec` */
+import { RemoteCommandError, StreamingError } from '#cri/streaming/errors.ts';
 import { execStream } from '#cri/streaming/remote-command.ts';
 import { fetchPods, isPlainObject, textMember } from './answers.ts';
 import { ApiError } from './api-client.ts';
@@ -19,6 +20,7 @@ export const command: Command = defineCommand({
   summary: 'Runs a command in a container and exits with its exit code.',
   usage: ['[options] POD -- COMMAND [ARGUMENT…]'],
   options,
+  hint: 'the command and its own options go behind --',
   examples: [
     ['exec web -- ls -l /', 'what a command prints'],
     ['exec -it web -- sh', 'a shell'],
@@ -82,8 +84,9 @@ async function runSession(
     });
     return exitCode;
   } catch (cause) {
-    signal.throwIfAborted();
-    throw new CommandError('the command could not be run', { cause });
+    // Anything else, such as an output that nobody reads any more, is not the runtime's.
+    const isRuntime = cause instanceof StreamingError || cause instanceof RemoteCommandError;
+    throw isRuntime ? new CommandError('the command could not be run', { cause }) : cause;
   } finally {
     input.close();
   }

@@ -16,7 +16,7 @@ export const command: Command = defineCommand({
   usage: ['[options]'],
   options: {
     namespace: { type: 'string', short: 'n', value: 'NAME', help: 'only pods of this namespace' },
-    all: { type: 'boolean', short: 'A', help: 'pods of all namespaces (as without -n)' },
+    'all-namespaces': { type: 'boolean', short: 'A', help: 'pods of all namespaces (as without -n)' },
     output: { type: 'string', short: 'o', value: 'FORMAT', help: 'wide, json, yaml or name' },
     watch: { type: 'boolean', short: 'w', help: 'go on with a line for each change' },
     'no-headers': { type: 'boolean', help: 'leave the line of headings out' },
@@ -28,7 +28,7 @@ export const command: Command = defineCommand({
   ],
   async run(args, { api, out, clock, signal }) {
     if (args.positionals.length > 0) throw new UsageError('ps takes no names; try: nodeagent get pods NAME');
-    const namespace = args.has('all') ? undefined : args.text('namespace');
+    const namespace = args.has('all-namespaces') ? undefined : args.text('namespace');
     const output = args.text('output');
     const format = output === undefined ? undefined : parseChoice('--output', output, OBJECT_FORMATS);
     const options: PodTableOptions = { wide: format === 'wide', withNamespace: namespace === undefined };

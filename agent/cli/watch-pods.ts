@@ -13,7 +13,15 @@ export type PodChange =
   | { readonly type: 'BOOKMARK' };
 
 /** Lines of pods that come and go are rarely wider than this; a wider cell moves its line only. */
-const USUAL_ROW = ['plat-system', 'a-pod-of-usual-length', '0/0', 'ContainerCreating', '0 (10m ago)', '10m'];
+const USUAL_ROW = [
+  'a-namespace',
+  'a-pod-of-usual-length',
+  '0/0',
+  'ContainerCreating',
+  '0 (10m ago)',
+  '10m',
+  '10.100.100.100',
+];
 
 /** Every pod there is as ADDED, a BOOKMARK, then each change, until the signal fires or the agent ends.
  *  @throws AgentUnreachableError, ApiError */
