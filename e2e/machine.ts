@@ -167,7 +167,7 @@ function enter(leader: number, argv: readonly string[], timeoutMs: number): Prom
   return new Promise((resolveResult) => {
     execFile(
       'nsenter',
-      [`--target=${leader}`, '--all', '--wd=/', 'env', '-i', `PATH=${PATH}`, 'LANG=C.UTF-8', ...argv],
+      [`--target=${leader}`, '--all', 'env', '--chdir=/', '-i', `PATH=${PATH}`, 'LANG=C.UTF-8', ...argv],
       { timeout: timeoutMs, killSignal: 'SIGKILL', maxBuffer: 64 * 1024 * 1024 },
       (error, stdout, stderr) => {
         const code = error?.code;

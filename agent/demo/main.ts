@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(name, () => interrupted.abort());
   }
-  const { runtime, detach, sudo } = command;
+  const { runtime, detach } = command;
   const workingDir = process.env['INIT_CWD'] ?? process.cwd();
   await startDemo(
     { ...deps, output },
