@@ -161,7 +161,7 @@ describe('nodeagent under systemd', () => {
 
   test('writes its log to the journal, across boots', async () => {
     const log = await machine.run(['journalctl', '--no-pager', '-u', 'nodeagent', '--boot=-1']);
-    expect(log).toContain('Container started');
+    expect(log).toContain('Started container main');
     expect(await machine.run(['nodeagent', 'logs', 'alpha'])).toContain('alpha speaks');
   });
 
