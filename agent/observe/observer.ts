@@ -1,10 +1,10 @@
 /** Keeps the runtime view true: listens to the runtime's events, and relists now and then in case one was lost.
  *  An event is a fact at once; the runtime's own status follows some 50 ms later and adds reason and message. */
-import { type Clock, sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep, type Timer } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { ContainerRuntimeEvent, RuntimeEvent } from '#cri/client/runtime-event.ts';
+import type { RuntimeEvent } from '#cri/client/runtime-event.ts';
+import { applyEvent } from './apply-event.ts';
 import { type RelistDeps, relist } from './relist.ts';
-import { OOM_KILLED } from './runtime-view.ts';
 
 export interface ObserverDeps extends RelistDeps {
   readonly clock: Clock;
@@ -14,8 +14,9 @@ export interface ObserverDeps extends RelistDeps {
 }
 
 export interface Observer {
-  /** Reads everything once. @throws CriError when the runtime is away */
-  relist(signal: AbortSignal): Promise<void>;
+  /** Reads everything once; calls that come while one waits for its turn share it.
+   *  @throws CriError when the runtime is away */
+  relist(signal?: AbortSignal): Promise<void>;
   /** Asks the runtime for one container's status and notes it. Never rejects. */
   refreshContainer(id: string): Promise<void>;
   /** Follows events and relists until `signal` fires. Never rejects. */
@@ -26,8 +27,6 @@ export interface Observer {
 const RELIST_WITH_EVENTS_MS = 60_000;
 const RELIST_WITHOUT_EVENTS_MS = 1_000;
 const RESUBSCRIBE_MS = 1_000;
-/** After an exit event the runtime's status takes about this long to follow. */
-const STATUS_LAG_MS = 150;
 
 export function createObserver(deps: ObserverDeps): Observer {
   const { view, statuses, clock, log } = deps;
@@ -43,13 +42,26 @@ export function createObserver(deps: ObserverDeps): Observer {
     }
   }
 
+  const relistInTurn = oneAfterTheOther((signal) => relist(deps, signal));
+
+  function relistAsked(): void {
+    relistInTurn().catch((err: unknown) => log.debug({ err }, 'Relist after an unknown event failed'));
+  }
+
   async function follow(signal: AbortSignal): Promise<void> {
+    const eventDeps = {
+      view,
+      now: () => clock.now(),
+      later: timersUntil(clock, signal),
+      refreshContainer: (id: string) => void refreshContainer(id),
+      relist: relistAsked,
+    };
     for await (const event of deps.events(signal)) {
       if (event.kind === 'resync') {
         hasEvents = true;
-        await relist(deps, signal);
+        await relistInTurn(signal);
       } else if (event.kind === 'unsupported') hasEvents = false;
-      else apply(deps, event, refreshContainer);
+      else applyEvent(eventDeps, event);
     }
   }
 
@@ -67,52 +79,52 @@ export function createObserver(deps: ObserverDeps): Observer {
   }
 
   return {
-    relist: (signal) => relist(deps, signal),
+    relist: relistInTurn,
     refreshContainer,
     async run(signal) {
       const relistPause = (): number => (hasEvents ? RELIST_WITH_EVENTS_MS : RELIST_WITHOUT_EVENTS_MS);
       const followPause = (): number => (hasEvents ? RESUBSCRIBE_MS : RELIST_WITH_EVENTS_MS);
       await Promise.all([
         repeat(follow, followPause, signal),
-        repeat((inner) => relist(deps, inner), relistPause, signal),
+        repeat((inner) => relistInTurn(inner), relistPause, signal),
       ]);
     },
   };
 }
 
-function apply(
-  { view, clock }: ObserverDeps,
-  event: ContainerRuntimeEvent,
-  refreshContainer: (id: string) => Promise<void>,
-): void {
-  const id = event.containerId;
-  const container = view.container(id);
-  const sandbox = view.sandbox(id);
-  switch (event.kind) {
-    case 'stopped':
-      if (sandbox !== undefined) view.noteSandbox({ ...sandbox, ready: false });
-      if (container === undefined || container.state === 'exited') return;
-      if (event.exitCode !== undefined) {
-        const finishedAtMs = event.exitedAtMs ?? clock.now();
-        // A short life may be over before its start was noted.
-        const startedAtMs = container.startedAtMs || container.createdAtMs;
-        const { exitCode } = event;
-        view.noteContainer({ ...container, state: 'exited', exitCode, startedAtMs, finishedAtMs });
-      }
-      clock.setTimer(() => void refreshContainer(id), event.exitCode === undefined ? 0 : STATUS_LAG_MS);
-      return;
-    case 'oom':
-      if (container !== undefined) view.noteContainer({ ...container, reason: OOM_KILLED });
-      return;
-    case 'deleted':
-      view.forgetContainer(id);
-      view.forgetSandbox(id);
-      return;
-    case 'created':
-    case 'started':
-      // Made by this agent's own actions, which note them with all they know.
-      return;
-    default:
-      event.kind satisfies never;
-  }
+/** Never two at once, since the older answer could bring back what the newer one saw gone. A call that comes
+ *  while another one waits for its turn gets that one's result. */
+function oneAfterTheOther(
+  task: (signal: AbortSignal) => Promise<void>,
+): (signal?: AbortSignal) => Promise<void> {
+  let underWay: Promise<unknown> = Promise.resolve();
+  let next: Promise<void> | undefined;
+  return (signal = new AbortController().signal) => {
+    if (next !== undefined) return next;
+    const before = underWay;
+    const mine = (async () => {
+      await before;
+      next = undefined;
+      await task(signal);
+    })();
+    next = mine;
+    underWay = mine.catch(() => undefined);
+    return mine;
+  };
+}
+
+/** Timers that are gone when the signal fires. */
+function timersUntil(clock: Clock, signal: AbortSignal): (task: () => void, delayMs: number) => void {
+  const timers = new Set<Timer>();
+  const cancelAll = (): void => {
+    for (const timer of timers) timer.cancel();
+  };
+  signal.addEventListener('abort', cancelAll, { once: true });
+  return (task, delayMs) => {
+    const timer = clock.setTimer(() => {
+      timers.delete(timer);
+      task();
+    }, delayMs);
+    timers.add(timer);
+  };
 }

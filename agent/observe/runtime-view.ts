@@ -114,10 +114,15 @@ export class RuntimeView {
     return this.#time;
   }
 
-  /** Takes a whole listing that was begun at `mark`: what it lacks is forgotten, unless noted since then. */
+  /** Takes a whole listing that was begun at `mark`: what it lacks is forgotten, unless noted since then; what was
+   *  forgotten since then stays forgotten. Listings come one after the other. */
   replace(listing: Listing, mark: number): void {
-    for (const sandbox of listing.sandboxes) this.noteSandbox(sandbox);
-    for (const container of listing.containers) this.noteContainer(container);
+    for (const sandbox of listing.sandboxes) {
+      if (!this.#sandboxes.wasRemovedSince(sandbox.id, mark)) this.noteSandbox(sandbox);
+    }
+    for (const container of listing.containers) {
+      if (!this.#containers.wasRemovedSince(container.id, mark)) this.noteContainer(container);
+    }
     this.#sandboxes.dropMissing(listing.sandboxes, mark);
     this.#containers.dropMissing(listing.containers, mark);
   }
@@ -141,6 +146,8 @@ const newestFirst = (a: PodObject, b: PodObject): number =>
 class Shelf<T extends PodObject> {
   readonly #byId = new Map<string, { readonly value: T; readonly notedAt: number }>();
   readonly #byPod = new Map<string, Set<string>>();
+  /** When objects were removed, as far as a listing under way may still name them. */
+  readonly #removedAt = new Map<string, number>();
   readonly #tick: () => number;
   readonly #changed: (podUID: string) => void;
 
@@ -175,7 +182,12 @@ class Shelf<T extends PodObject> {
     if (before === undefined || !sameFields(before, value)) this.#changed(value.podUID);
   }
 
+  wasRemovedSince(id: string, mark: number): boolean {
+    return (this.#removedAt.get(id) ?? 0) > mark;
+  }
+
   remove(id: string): void {
+    this.#removedAt.set(id, this.#tick());
     const value = this.get(id);
     if (value === undefined) return;
     this.#byId.delete(id);
@@ -189,6 +201,7 @@ class Shelf<T extends PodObject> {
     const seen = new Set(listed.map(({ id }) => id));
     const missing = [...this.#byId].filter(([id, { notedAt }]) => !seen.has(id) && notedAt <= mark);
     for (const [id] of missing) this.remove(id);
+    this.#removedAt.clear();
   }
 }
 

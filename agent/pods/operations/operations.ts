@@ -3,7 +3,7 @@ import type { MountedVolume } from '#volumes/types.ts';
 import { podIdentity } from '../identity.ts';
 import type { OperationDeps } from './deps.ts';
 import { createContainerKiller } from './kill-container.ts';
-import { removeContainer, removePod } from './remove-pod.ts';
+import { discardContainer, removePod } from './remove-pod.ts';
 import { createSandbox, stopSandbox } from './sandbox.ts';
 import { startContainer } from './start-container.ts';
 import type { PodOperations } from './types.ts';
@@ -26,7 +26,7 @@ export function createPodOperations(deps: OperationDeps): PodOperations {
     startContainer: (pod, action, signal) =>
       startContainer(deps, pod, action, mounted.get(podIdentity(pod).uid) ?? new Map(), signal),
     killContainer: (pod, action, signal) => killer.kill(pod, action, signal),
-    removeContainer: (pod, container) => removeContainer(deps, pod, container),
+    removeContainer: (pod, container) => discardContainer(deps, pod, container),
     removePod: (pod) => removePod(deps, pod),
   };
 }

@@ -6,6 +6,18 @@ import type { ObservedContainer } from '../../observe/types.ts';
 import { podIdentity } from '../identity.ts';
 import type { OperationDeps } from './deps.ts';
 
+/** Removes a container that was made and, it seems, never started, unless it runs by now: the call of an agent
+ *  that died may have been carried out late. */
+export async function discardContainer(
+  deps: OperationDeps,
+  pod: Pod,
+  container: ObservedContainer,
+): Promise<void> {
+  await deps.observer.refreshContainer(container.id);
+  const now = deps.view.container(container.id);
+  if (now === undefined || now.state === 'created') await removeContainer(deps, pod, container);
+}
+
 /** Removes one container with its log link and subPath mounts. Gone already is fine. */
 export async function removeContainer(
   { runtime, view, links, volumes }: OperationDeps,
@@ -13,10 +25,11 @@ export async function removeContainer(
   container: ObservedContainer,
 ): Promise<void> {
   const { namespace, name } = podIdentity(pod);
+  // The container goes last: as long as it is there, an agent that starts anew finds the rest by it.
+  await links.unlink({ namespace, podName: name, containerName: container.name, containerID: container.id });
+  await volumes.cleanSubPaths(container.podUID, container.name);
   await runtime.removeContainer({ containerId: container.id });
   view.forgetContainer(container.id);
-  await volumes.cleanSubPaths(container.podUID, container.name);
-  await links.unlink({ namespace, podName: name, containerName: container.name, containerID: container.id });
 }
 
 /** Removes everything of the pod. Its containers have ended and its volumes are unmounted. */

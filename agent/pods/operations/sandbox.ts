@@ -49,7 +49,9 @@ export async function createSandbox(deps: OperationDeps, pod: Pod, attempt: numb
   const runtimeHandler = pod.spec?.runtimeClassName ?? '';
   const createdAtMs = clock.now();
   const { podSandboxId } = await starts.run(() =>
-    runtime.runPodSandbox({ config, runtimeHandler }, { timeoutMs: RUN_SANDBOX_TIMEOUT_MS }),
+    runtime
+      .runPodSandbox({ config, runtimeHandler }, { timeoutMs: RUN_SANDBOX_TIMEOUT_MS })
+      .catch((thrown: unknown) => relistAndThrow(deps, thrown)),
   );
   const { uid, namespace, name } = podIdentity(pod);
   view.noteSandbox({
@@ -62,6 +64,12 @@ export async function createSandbox(deps: OperationDeps, pod: Pod, attempt: numb
     createdAtMs,
     ips: pod.spec?.hostNetwork === true ? [] : await sandboxIPs(deps, podSandboxId),
   });
+}
+
+/** A call that failed may have had its effect all the same, or found that of an earlier agent's call in its way. */
+export async function relistAndThrow({ observer, log }: OperationDeps, thrown: unknown): Promise<never> {
+  await observer.relist().catch((err: unknown) => log.debug({ err }, 'Runtime could not be read either'));
+  throw thrown;
 }
 
 async function sandboxIPs({ runtime }: OperationDeps, podSandboxId: string): Promise<readonly string[]> {

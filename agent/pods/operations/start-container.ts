@@ -17,7 +17,7 @@ import type { ImageUser } from '../../runtime/config/security.ts';
 import { podIdentity } from '../identity.ts';
 import type { ContainerSpec } from '../plan.ts';
 import type { OperationDeps } from './deps.ts';
-import { sandboxConfig } from './sandbox.ts';
+import { relistAndThrow, sandboxConfig } from './sandbox.ts';
 import type { ActionOf, StartOutcome } from './types.ts';
 
 type StartAction = ActionOf<'startContainer'>;
@@ -235,7 +235,9 @@ async function createAndStart(
   const sandbox = await sandboxConfig(deps, pod, attempt, { warn: false });
   const id = await starts.run(async () => {
     const request = { podSandboxId: action.sandboxId, config, sandboxConfig: sandbox };
-    const { containerId } = await runtime.createContainer(request);
+    const { containerId } = await runtime
+      .createContainer(request)
+      .catch((thrown: unknown) => relistAndThrow(deps, thrown));
     // Noted before it is started: its end may be told before the start call returns.
     noteContainer(deps, pod, action, containerId);
     deps.event(pod, 'Normal', 'Created', `Created container ${action.spec.name}`, action.spec);

@@ -1,0 +1,75 @@
+/** Everything that an agent has left anywhere: in the runtime, in mounts, in folders. For tests that compare it
+ *  with what should be there. */
+import { readdir, readFile, readlink, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { criKeys } from '#agent/runtime/config/labels.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
+import type { Container, PodSandbox } from '#cri/gen/cri-v1.ts';
+import type { TestAgent } from './agent.ts';
+
+const KEYS = criKeys(VOCABULARIES.plat);
+
+export interface Traces {
+  readonly sandboxes: readonly PodSandbox[];
+  readonly containers: readonly Container[];
+  /** Mount points below the root. */
+  readonly mounts: readonly string[];
+  /** Names of the folders in `<root>/pods`. */
+  readonly podDirs: readonly string[];
+  /** Names of the folders of logs. */
+  readonly logDirs: readonly string[];
+  /** Names of log links that lead nowhere. */
+  readonly deadLinks: readonly string[];
+}
+
+/** One connection to the runtime for as many looks as wanted. */
+export function connectForTraces(endpoint: string): CriConnection {
+  return connectRuntime({ endpoint, log: silentLogger });
+}
+
+export async function readTraces({ runtime }: CriConnection, agent: TestAgent): Promise<Traces> {
+  const instance = (await readFile(join(agent.root, 'instance'), 'utf8')).trim();
+  const filter = { labelSelector: { [KEYS.instance]: instance } };
+  return {
+    sandboxes: (await runtime.listPodSandbox({ filter })).items,
+    containers: (await runtime.listContainers({ filter })).containers,
+    mounts: await mountsBelow(agent.root),
+    podDirs: await list(join(agent.root, 'pods')),
+    logDirs: await list(agent.logs),
+    deadLinks: await deadLinks(join(agent.folder, 'links')),
+  };
+}
+
+export const podUIDOf = ({ labels }: Pick<Container, 'labels'>): string => labels[KEYS.podUID] ?? '';
+export const containerNameOf = ({ labels }: Pick<Container, 'labels'>): string =>
+  labels[KEYS.containerName] ?? '';
+
+/** Process IDs as the runtime's verbose status gives them; 0 when the container does not run. */
+export async function pidOf({ runtime }: CriConnection, containerId: string): Promise<number> {
+  const { info } = await runtime.containerStatus({ containerId, verbose: true });
+  const parsed: unknown = JSON.parse(info['info'] ?? '{}');
+  return typeof parsed === 'object' && parsed !== null && 'pid' in parsed ? Number(parsed.pid) : 0;
+}
+
+async function mountsBelow(root: string): Promise<readonly string[]> {
+  const lines = (await readFile('/proc/self/mountinfo', 'utf8')).split('\n');
+  return lines.map((line) => line.split(' ')[4] ?? '').filter((path) => path.startsWith(`${root}/`));
+}
+
+const list = (dir: string): Promise<readonly string[]> => readdir(dir).catch(() => []);
+
+async function deadLinks(dir: string): Promise<readonly string[]> {
+  const names = await list(dir);
+  const dead = await Promise.all(
+    names.map(async (name) => {
+      await readlink(join(dir, name));
+      return await stat(join(dir, name)).then(
+        () => false,
+        () => true,
+      );
+    }),
+  );
+  return names.filter((_, index) => dead[index]);
+}
