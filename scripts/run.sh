@@ -122,7 +122,7 @@ run_tests() {
     printf '\nnpm test: FAILED after %s s: %s\n' "$took" "${failed#, }"
     exit 1
   fi
-  printf '\nnpm test: all %s steps passed in %s s\n' "$steps" "$took"
+  printf '\nnpm test: passed, steps: %s, in %s s\n' "$steps" "$took"
 }
 
 main() {
