@@ -1,7 +1,7 @@
 /** A real agent process for tests: own root, manifest directory, socket and logs, on a given runtime. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
 import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
@@ -25,6 +25,8 @@ export interface TestAgentOptions {
 
 const MAIN = join(import.meta.dirname, 'agent-process.ts');
 const STOP_TIMEOUT_MS = 10_000;
+/** So much of the agent's log is shown with a failure, in characters. */
+const LOG_TAIL = 6_000;
 
 export class TestAgent implements AsyncDisposable {
   readonly folder: string;
@@ -49,8 +51,15 @@ export class TestAgent implements AsyncDisposable {
   static async create(options: TestAgentOptions): Promise<TestAgent> {
     const agent = new TestAgent(options.folder ?? (await createTempDir('na-agent-')), options);
     await mkdir(agent.manifests, { recursive: true });
-    if (options.start !== false) await agent.start();
-    return agent;
+    try {
+      if (options.start !== false) await agent.start();
+      return agent;
+    } catch (thrown) {
+      const log = (await agent.log()).slice(-LOG_TAIL);
+      await agent.stop('SIGKILL');
+      await agent.#dir[Symbol.asyncDispose]();
+      throw new Error(`the agent did not start:\n${log}`, { cause: thrown });
+    }
   }
 
   get pid(): number {
@@ -154,18 +163,31 @@ export class TestAgent implements AsyncDisposable {
     );
   }
 
+  async #removeApplied(): Promise<void> {
+    for (const { metadata } of await this.pods()) {
+      const { namespace, name } = metadata ?? {};
+      // Those of other sources are not known there.
+      await this.call('DELETE', `/pods/${namespace}/${name}`).catch(() => undefined);
+    }
+  }
+
   /** Ends every pod by taking its manifest away, then the process, then the folder. */
   async [Symbol.asyncDispose](): Promise<void> {
     const alive = this.#process?.exitCode === null && this.#process.signalCode === null;
-    await rm(this.manifests, { recursive: true, force: true });
-    await mkdir(this.manifests, { recursive: true });
-    await rm(join(this.root, 'applied'), { recursive: true, force: true });
-    if (alive) await this.stop();
-    await this.start(['--file-check-frequency=1s']);
-    await eventually(async () => (await this.pods()).length === 0, {
-      timeoutMs: 60_000,
-      what: 'all pods are gone',
-    });
+    for (const name of await readdir(this.manifests)) await this.drop(name);
+    if (alive) await this.#removeApplied();
+    else await rm(join(this.root, 'applied'), { recursive: true, force: true });
+    if (!alive) await this.start();
+    await eventually(
+      async () => {
+        const left = await this.pods();
+        // An agent that has just started lists nothing yet; what an earlier one left lies in its folder.
+        const folders = await readdir(join(this.root, 'pods')).catch(() => []);
+        if (left.length + folders.length === 0) return true;
+        throw new Error(`left: ${JSON.stringify(left)}\n${(await this.log()).slice(-LOG_TAIL)}`);
+      },
+      { timeoutMs: 30_000, what: 'all pods are gone' },
+    );
     await this.stop();
     await this.#dir[Symbol.asyncDispose]();
   }

@@ -131,7 +131,8 @@ export async function startBench(flags: readonly string[] = []): Promise<Bench> 
         async () => {
           const events = await agent.events(podName);
           const found = events.find((event) => event.reason === reason && message.test(event.message ?? ''));
-          return found?.message;
+          if (found !== undefined) return found.message;
+          throw new Error(`seen: ${events.map((seen) => `${seen.reason}: ${seen.message}`).join('\n')}`);
         },
         { timeoutMs: 20_000, what: `event ${reason} ${String(message)} of ${podName}` },
       ),
