@@ -1,0 +1,104 @@
+/** Everything that runs for as long as the agent does. */
+import { sleep } from '#api/kit/clock.ts';
+import { value as quantityValue } from '#api/meta/quantity.ts';
+import type { AgentConfig } from '../config/gen/config.ts';
+import { runCollector } from '../gc/collector.ts';
+import { containerLogPath } from '../logs/paths.ts';
+import { createLogRotator } from '../logs/rotation-manager.ts';
+import { createRestorer } from '../pods/restore.ts';
+import { runResync } from '../pods/resync.ts';
+import type { Base } from './base.ts';
+import type { PodSide } from './pod-side.ts';
+import type { RuntimeSide } from './runtime-side.ts';
+
+/** A runtime that never answers is asked again after this, in ms. */
+const FIRST_LOOK_RETRY_MS = 500;
+
+/** Everything that runs for as long as the agent does. Nothing is decided before the runtime was seen once. */
+export async function runAll(
+  base: Base,
+  { connection, identity, view, observer, links }: RuntimeSide,
+  { manager, sources, records, volumes }: PodSide,
+  stop: AbortSignal,
+): Promise<void> {
+  const { config, clock, log } = base;
+  const running = [sources.run(stop)];
+  await firstLook({ connection, identity, observer, clock, log }, stop);
+  if (!stop.aborted) {
+    const restore = createRestorer({ view, records, volumes, log });
+    manager.restore(await restore());
+    manager.apply(sources.current());
+    manager.start(stop);
+    const activePods = (): ReadonlySet<string> =>
+      new Set(manager.workers().map(({ pod }) => pod.metadata?.uid ?? ''));
+    const sourcesReady = (): boolean => sources.current().complete;
+    const { runtime } = connection;
+    running.push(
+      observer.run(stop),
+      runCollector(
+        { runtime, links, view, activePods, sourcesReady, clock, log },
+        { podLogsDir: config.podLogsDir, policy: gcPolicy(config) },
+        stop,
+      ),
+      rotateLogs(base, { connection, view }, stop),
+      runResync(
+        { workers: () => manager.workers(), refresh: (pod) => volumes.refreshPod(pod), clock, log },
+        config.syncFrequency,
+        stop,
+      ),
+    );
+  }
+  await Promise.all(running);
+}
+
+type FirstLookParts = Pick<RuntimeSide, 'connection' | 'identity' | 'observer'> & Pick<Base, 'clock' | 'log'>;
+
+async function firstLook(
+  { connection, identity, observer, clock, log }: FirstLookParts,
+  stop: AbortSignal,
+): Promise<void> {
+  while (!stop.aborted) {
+    try {
+      await connection.whenConnected(stop);
+      await identity.load(stop);
+      return await observer.relist(stop);
+    } catch (err) {
+      if (stop.aborted) return;
+      log.warn({ err, retryMs: FIRST_LOOK_RETRY_MS }, 'Container runtime could not be read');
+      await sleep(clock, FIRST_LOOK_RETRY_MS, stop).catch(() => undefined);
+    }
+  }
+}
+
+const gcPolicy = (config: AgentConfig) => ({
+  maxContainers: config.maximumDeadContainers,
+  maxPerContainer: config.maximumDeadContainersPerContainer,
+  minAgeMs: config.minimumContainerTtlDuration,
+});
+
+async function rotateLogs(
+  { config, clock, log }: Base,
+  { connection, view }: Pick<RuntimeSide, 'connection' | 'view'>,
+  stop: AbortSignal,
+): Promise<void> {
+  const { podLogsDir, containerLogMaxFiles: maxFiles } = config;
+  const listRunning = () =>
+    view.containers().flatMap(({ id, podUID, name, attempt, state, sandboxId }) => {
+      const sandbox = view.sandbox(sandboxId);
+      if (state !== 'running' || sandbox === undefined) return [];
+      const pod = { namespace: sandbox.podNamespace, name: sandbox.podName, podUID };
+      return [{ containerID: id, logPath: containerLogPath(podLogsDir, pod, name, attempt) }];
+    });
+  const rotator = createLogRotator(
+    {
+      clock,
+      log,
+      listRunning,
+      reopenContainerLog: async (containerId, signal) => {
+        await connection.runtime.reopenContainerLog({ containerId }, { signal });
+      },
+    },
+    { podLogsDir, maxSizeBytes: quantityValue(config.containerLogMaxSize), maxFiles },
+  );
+  await rotator.run(stop);
+}

@@ -1,0 +1,40 @@
+/** What every part of the agent is handed. */
+import { type Clock, systemClock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
+import type { AgentConfig } from '../config/gen/config.ts';
+import type { Origins } from '../config/origin.ts';
+import { createEventRecorder, type EventRecorder } from '../events/recorder.ts';
+import { hostAddresses, instanceId } from '../node/node-facts.ts';
+import { loadNodeSettings } from '../node/node-settings.ts';
+import { type Changes, createChanges } from '../pods/changes.ts';
+import type { NodeSettings } from '../pods/operations/deps.ts';
+
+/** What every part is handed. */
+export interface Base {
+  readonly config: AgentConfig;
+  readonly vocabulary: Vocabulary;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly node: string;
+  readonly settings: NodeSettings;
+  readonly events: EventRecorder;
+  /** Of pods, for those who follow them. */
+  readonly changes: Changes;
+  readonly origins: Origins;
+}
+
+export async function createBase(
+  config: AgentConfig,
+  origins: Origins,
+  node: string,
+  log: Logger,
+): Promise<Base> {
+  const clock = systemClock;
+  const vocabulary = VOCABULARIES[config.vocabulary];
+  const instance = await instanceId(config.rootDir);
+  const settings = await loadNodeSettings(config, { instance, hostIPs: hostAddresses(config.nodeIP) });
+  const events = createEventRecorder({ clock, log, node, vocabulary });
+  const changes = createChanges();
+  return { config, vocabulary, clock, log, node, settings, events, changes, origins };
+}

@@ -1,0 +1,162 @@
+/** The pods and what they are made from, wired together. */
+import { join } from 'node:path';
+import { createLimiter } from '#api/kit/limiter.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { createVolumeManager } from '#volumes/manager.ts';
+import type { VolumeManager } from '#volumes/types.ts';
+import { refusal } from '../admission/admit.ts';
+import { featureEnabled } from '../config/feature-gates.ts';
+import { runHandler } from '../hooks/lifecycle.ts';
+import { createImages } from '../images/create-images.ts';
+import { createObjectStore, type ObjectStore } from '../objects/store.ts';
+import { RuntimeView } from '../observe/runtime-view.ts';
+import { createWorkerFactory } from '../pods/factory.ts';
+import { createObjectWatcher } from '../pods/object-watcher.ts';
+import type { NodeSettings, OperationDeps, PodEvent } from '../pods/operations/deps.ts';
+import { createPodOperations } from '../pods/operations/operations.ts';
+import { createPodEvent } from '../pods/pod-event.ts';
+import { PodManager } from '../pods/pod-manager.ts';
+import { createRecordStore, type RecordStore } from '../pods/record.ts';
+import { createExecSync } from '../probes/exec-sync.ts';
+import { createProbeManager, type ProbeManager } from '../probes/manager.ts';
+import { createProbeRunner } from '../probes/runner.ts';
+import { type AppliedStore, createAppliedStore } from '../sources/applied.ts';
+import { createReader, createSources } from '../sources/create-sources.ts';
+import { createSourceManager, type SourceManager } from '../sources/manager.ts';
+import { createSourceReporter } from '../sources/report.ts';
+import { AGENT_VERSION } from '../version.ts';
+import type { Base } from './base.ts';
+import type { RuntimeSide } from './runtime-side.ts';
+
+/** The pods and what they are made from. */
+export interface PodSide {
+  readonly manager: PodManager;
+  readonly objects: ObjectStore;
+  readonly volumes: VolumeManager;
+  readonly probes: ProbeManager;
+  readonly records: RecordStore;
+  readonly sources: SourceManager;
+  readonly applied: AppliedStore;
+}
+
+export async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promise<PodSide> {
+  const { config, vocabulary, clock, log, node, settings } = base;
+  const { identity, view } = runtimeSide;
+  const event = createPodEvent(base.events);
+  const objects = createObjectStore({ log });
+  const { rootDir } = config;
+  const { allocatable } = settings;
+  const volumes = createVolumeManager({ rootDir, objects, clock, log, vocabulary, allocatable });
+  const records = createRecordStore(join(rootDir, 'pods'));
+  const probes = createProbes(base, runtimeSide, event, (podUID) => wakePod(podUID));
+  const operations = createPodOperations(await operationDeps(base, runtimeSide, { event, objects, volumes }));
+  const createWorker = createWorkerFactory({
+    clock,
+    log,
+    view,
+    operations,
+    probes,
+    records,
+    event,
+    hostIPs: settings.hostIPs,
+    runtimeName: () => identity.name(),
+    keepTerminatedVolumes: config.keepTerminatedPodVolumes,
+    changed: base.changes.tell,
+  });
+  const limits = { ...config, cores: allocatable()['cpu'] ?? 1 };
+  const refuse = (pod: Pod, others: readonly Pod[]) => refusal(pod, others, limits);
+  const versionOf = (pod: { metadata?: { uid?: string; annotations?: Readonly<Record<string, string>> } }) =>
+    `${pod.metadata?.uid}/${pod.metadata?.annotations?.[vocabulary.configHash]}`;
+  const manager = new PodManager({
+    clock,
+    log,
+    createWorker,
+    versionOf,
+    changed: base.changes.tell,
+    forget: (podUID) => records.remove(podUID),
+    refuse,
+  });
+  const wakePod = (podUID: string): void =>
+    manager
+      .workers()
+      .find(({ pod }) => pod.metadata?.uid === podUID)
+      ?.wake();
+  const userAgent = `${vocabulary.agentComponent}/${AGENT_VERSION}`;
+  const deps = { clock, log, nodeName: node, userAgent };
+  const applied = createAppliedStore({
+    clock,
+    log,
+    nodeName: node,
+    vocabulary,
+    dir: join(rootDir, 'applied'),
+  });
+  const sources = createSourceManager({
+    sources: [...createSources(deps, createReader(deps, config), config), applied],
+    clock,
+    log,
+  });
+  const report = createSourceReporter({
+    log,
+    node,
+    event: (involved, type, reason, message) => base.events.event(involved, type, reason, message),
+  });
+  createObjectWatcher({ objects, sources, manager, volumes, report, log });
+  return { manager, objects, volumes, probes, records, sources, applied };
+}
+
+interface PodParts {
+  readonly event: PodEvent;
+  readonly objects: ObjectStore;
+  readonly volumes: VolumeManager;
+}
+
+async function operationDeps(base: Base, runtimeSide: RuntimeSide, parts: PodParts): Promise<OperationDeps> {
+  const { config, clock, log, settings } = base;
+  const { connection, imageConnection, view, observer, files, links } = runtimeSide;
+  const { runtime } = connection;
+  const podIP = addressOf(view, settings);
+  const execSync = createExecSync(runtime);
+  const { userAgent } = probeIdentity(base);
+  return {
+    ...parts,
+    runtime,
+    images: await createImages({ images: imageConnection.images, clock, log, env: process.env }, config),
+    view,
+    observer,
+    files,
+    links,
+    runHandler: (handler, target, signal) =>
+      runHandler({ execSync, podIP, userAgent }, handler, target, signal),
+    starts: createLimiter(config.maxParallelStarts > 0 ? config.maxParallelStarts : defaultStarts(settings)),
+    settings,
+    clock,
+    log,
+  };
+}
+
+/** Four per core: measured to be the rate at which runtimes start most pods per second. */
+const defaultStarts = (settings: NodeSettings): number => 4 * (settings.allocatable()['cpu'] ?? 1);
+
+const probeIdentity = ({ vocabulary }: Base): { userAgent: string } => ({
+  userAgent: `${vocabulary.probeUserAgent}/${AGENT_VERSION}`,
+});
+
+const addressOf =
+  (view: RuntimeView, settings: NodeSettings) =>
+  (pod: { spec?: { hostNetwork?: boolean }; metadata?: { uid?: string } }): string => {
+    if (pod.spec?.hostNetwork === true) return settings.hostIPs()[0] ?? '';
+    return view.pod(pod.metadata?.uid ?? '').sandboxes[0]?.ips[0] ?? '';
+  };
+
+function createProbes(
+  base: Base,
+  { connection }: RuntimeSide,
+  event: PodEvent,
+  onChange: (podUID: string) => void,
+): ProbeManager {
+  const run = createProbeRunner({ execSync: createExecSync(connection.runtime), ...probeIdentity(base) });
+  return createProbeManager(
+    { clock: base.clock, run, onChange, event },
+    { probeGracePeriod: featureEnabled(base.config, 'ProbeTerminationGracePeriod') },
+  );
+}

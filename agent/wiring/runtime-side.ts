@@ -1,0 +1,55 @@
+/** The runtime and what is known of it, wired together. */
+import { join } from 'node:path';
+import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
+import { watchRuntimeEvents } from '#cri/client/events.ts';
+import { createLogLinks, type LogLinks } from '../logs/links.ts';
+import { createLastWords } from '../observe/last-words.ts';
+import { createObserver, type Observer } from '../observe/observer.ts';
+import { createCriReader } from '../observe/read.ts';
+import { RuntimeView } from '../observe/runtime-view.ts';
+import { createStatusReader } from '../observe/status-reader.ts';
+import { createPodFiles, type PodFiles } from '../pods/pod-files.ts';
+import { detectEndpoint } from '../runtime/detect-endpoint.ts';
+import { createRuntimeIdentity, type RuntimeIdentity } from '../runtime/identity.ts';
+import type { Base } from './base.ts';
+
+/** The runtime and what is known of it. */
+export interface RuntimeSide {
+  readonly connection: CriConnection;
+  /** The same one unless the image service has an endpoint of its own. */
+  readonly imageConnection: CriConnection;
+  readonly identity: RuntimeIdentity;
+  readonly view: RuntimeView;
+  readonly observer: Observer;
+  readonly files: PodFiles;
+  readonly links: LogLinks;
+}
+
+export async function createRuntimeSide({
+  config,
+  vocabulary,
+  clock,
+  log,
+  settings,
+}: Base): Promise<RuntimeSide> {
+  const endpoint = await detectEndpoint(config.containerRuntimeEndpoint);
+  const imageEndpoint = config.imageServiceEndpoint || endpoint;
+  const requestTimeoutMs = config.runtimeRequestTimeout;
+  const connection = connectRuntime({ endpoint, log, requestTimeoutMs });
+  const imageConnection =
+    imageEndpoint === endpoint
+      ? connection
+      : connectRuntime({ endpoint: imageEndpoint, log, requestTimeoutMs });
+  const view = new RuntimeView();
+  const { podLogsDir, clusterDomain } = config;
+  const files = createPodFiles({ podsDir: join(config.rootDir, 'pods'), clusterDomain, vocabulary });
+  const terminationMessage = createLastWords({ view, podLogsDir, files, log });
+  const read = createCriReader(settings.owner);
+  const { runtime } = connection;
+  const statuses = createStatusReader({ runtime, read, terminationMessage });
+  const events = (signal: AbortSignal) => watchRuntimeEvents(connection, { clock, log, signal });
+  const observer = createObserver({ runtime, read, statuses, view, clock, log, events });
+  const identity = createRuntimeIdentity(runtime);
+  const links = createLogLinks({ log }, config.containerLogsDir);
+  return { connection, imageConnection, identity, view, observer, files, links };
+}

@@ -1,0 +1,60 @@
+/** What the agent serves: the local socket and the health endpoint. */
+import { formatTime } from '#api/meta/time.ts';
+import { configzBody, effectiveSettings } from '../config/effective.ts';
+import { containerLogs } from '../server/container-logs.ts';
+import { execUrl } from '../server/exec-url.ts';
+import { healthRoutes } from '../server/health.ts';
+import { type RunningServer, serveHttp } from '../server/http.ts';
+import { localApiRoutes } from '../server/local-api.ts';
+import { parseKindWord } from '../sources/applied.ts';
+import { AGENT_VERSION } from '../version.ts';
+import type { Base } from './base.ts';
+import type { PodSide } from './pod-side.ts';
+import type { RuntimeSide } from './runtime-side.ts';
+
+export async function startServers(
+  base: Base,
+  { connection, identity, view }: RuntimeSide,
+  { manager, objects, sources, applied }: PodSide,
+): Promise<readonly RunningServer[]> {
+  const { config, log, clock, vocabulary } = base;
+  const { podLogsDir } = config;
+  const defaultContainerKey = vocabulary.defaultContainer;
+  const routes = localApiRoutes({
+    pods: () => manager.entries(),
+    findPod: (namespace, name) => manager.find(namespace, name),
+    events: (filter) => base.events.list(filter),
+    objects: () => objects.list(),
+    desired: () => sources.current(),
+    apply: (text) => applied.apply(text),
+    remove: async (request, gracePeriodSeconds) => {
+      const removed = await applied.delete(request);
+      const isPod = parseKindWord(request.kind) === 'Pod';
+      const worker = isPod ? manager.worker(request.namespace, request.name) : undefined;
+      // A pod on its way out can be told to hurry, wherever it came from.
+      const ending = removed || worker?.removing === true;
+      if (ending && gracePeriodSeconds !== undefined) worker?.remove(gracePeriodSeconds);
+      return ending;
+    },
+    logs: (entry, query, signal) =>
+      containerLogs({ view, podLogsDir, defaultContainerKey }, entry, query, signal),
+    exec: (entry, query) => execUrl({ runtime: connection.runtime, view, defaultContainerKey }, entry, query),
+    config: () => configzBody(config),
+    settings: () => effectiveSettings(config, base.origins),
+    onPodChange: base.changes.subscribe,
+    onEvent: (listener) => base.events.onEvent(listener),
+    version: () =>
+      Promise.resolve({
+        version: AGENT_VERSION,
+        runtime: identity.name(),
+        runtimeVersion: identity.version(),
+      }),
+    nowText: () => formatTime(clock.now()),
+  });
+  const servers = [await serveHttp({ log, routes }, { kind: 'unix', path: config.socketPath })];
+  if (config.healthzPort > 0) {
+    const { healthzBindAddress: address, healthzPort: port } = config;
+    servers.push(await serveHttp({ log, routes: healthRoutes() }, { kind: 'tcp', address, port }));
+  }
+  return servers;
+}
