@@ -72,7 +72,7 @@ interface OptionToken {
 }
 
 function optionValue({ name, rawName, value }: OptionToken, options: OptionTable, hint: string): string {
-  const spec = options[name];
+  const spec = Object.hasOwn(options, name) ? options[name] : undefined;
   if (spec === undefined) throw new UsageError(unknownOption(name, rawName, options, hint));
   if (spec.type === 'boolean') {
     if (value === undefined) return 'true';

@@ -1,0 +1,262 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { isReady, TestAgent } from '../../testing/agent.ts';
+import { eventually } from '../../testing/wait.ts';
+
+const BIN = join(import.meta.dirname, '..', 'bin.ts');
+const WAIT = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
+
+let agent: TestAgent;
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+function start(args: readonly string[]): ChildProcess & { readonly ended: Promise<Ended> } {
+  const child = spawn(process.execPath, [BIN, ...args], {
+    env: { ...process.env, NODEAGENT_SOCKET: agent.socket },
+    cwd: agent.folder,
+  });
+  const ended = Promise.all([once(child, 'close'), readAll(child.stdout), readAll(child.stderr)]).then(
+    ([, out, err]) => ({ code: child.exitCode, out, err }),
+  );
+  return Object.assign(child, { ended });
+}
+
+function run(args: readonly string[], input: string | Uint8Array = ''): Promise<Ended> {
+  const child = start(args);
+  // A command that reads nothing may have ended already.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(input);
+  return child.ended;
+}
+
+const podText = (name: string, script: string, more: object = {}): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      hostNetwork: true,
+      terminationGracePeriodSeconds: 1,
+      containers: [{ name: 'main', image: 'local/busybox:1', command: ['sh', '-c', script] }],
+      ...more,
+    },
+  });
+
+beforeAll(async () => {
+  agent = await TestAgent.create({ endpoint: inject('criEndpoint'), program: [BIN, 'run'] });
+  await agent.put('web.json', podText('web', `for i in 1 2 3; do echo line $i; done; ${WAIT}`));
+  await agent.put(
+    'bad.yaml',
+    'apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {containers: [{name: X}]}\n',
+  );
+  await agent.waitFor('web', isReady);
+});
+
+afterAll(() => agent[Symbol.asyncDispose]());
+
+describe('ps and get', () => {
+  test('lists the pods, and below them what was rejected', async () => {
+    const { code, out } = await run(['ps']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^NAMESPACE +NAME +READY +STATUS +RESTARTS +AGE +IP +SOURCE$/m);
+    expect(out).toMatch(/^default +web-n1 +1\/1 +Running +0 +\d+s +\S+ +file$/m);
+    expect(out).toMatch(/^rejected: Pod default\/bad in .*\/bad\.yaml, document 1$/m);
+    expect(out).toMatch(/^ {2}spec\.containers\[0\]\.image: Required value/m);
+  });
+
+  test('shows a pod whole', async () => {
+    const { code, out } = await run(['get', 'pod', 'web', '-o', 'yaml']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^kind: Pod$/m);
+    expect(out).toMatch(/^ {2}phase: Running$/m);
+  });
+
+  test('describes a pod with its events', async () => {
+    const { out } = await run(['describe', 'pod', 'web']);
+    expect(out).toMatch(/State: +running, started at/);
+    expect(out).toMatch(/Normal +Started +Started container main/);
+  });
+
+  test('exits with 1 and says what there is instead of a pod that is not there', async () => {
+    expect(await run(['get', 'pod', 'wab'])).toMatchObject({
+      code: 1,
+      out: '',
+      err: 'nodeagent: there is no pod "wab" in namespace default; did you mean web?\n',
+    });
+  });
+});
+
+describe('logs', () => {
+  test('prints what the container wrote, or the end of it', async () => {
+    expect((await run(['logs', 'web'])).out).toBe('line 1\nline 2\nline 3\n');
+    expect((await run(['logs', 'web', '--tail', '1'])).out).toBe('line 3\n');
+    expect((await run(['logs', 'web', '--all-containers', '--prefix', '--tail=1'])).out).toBe(
+      '[web-n1/main] line 3\n',
+    );
+  });
+
+  test('says which containers there are', async () => {
+    const { code, err } = await run(['logs', 'web', '-c', 'other']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/container "other" is not in this pod; it has: main/);
+  });
+
+  test('follows until it is interrupted, and exits as if the signal had ended it', async () => {
+    const child = start(['logs', '-f', '--tail', '1', 'web']);
+    await once(child.stdout ?? child, 'data');
+    child.kill('SIGINT');
+    expect(await child.ended).toMatchObject({ code: 130, err: '' });
+  });
+});
+
+describe('exec', () => {
+  test('exits with the exit code of the command and keeps its outputs apart', async () => {
+    const result = await run(['exec', 'web', '--', 'sh', '-c', 'echo out; echo err >&2; exit 7']);
+    expect(result).toEqual({ code: 7, out: 'out\n', err: 'err\n' });
+  });
+
+  test('passes standard input on, to its end', async () => {
+    const input = 'x'.repeat(200_000);
+    const result = await run(['exec', '-i', 'web', '--', 'wc', '-c'], input);
+    expect(result).toMatchObject({ code: 0, out: '200000\n' });
+  });
+
+  test('does not read standard input unless told to', async () => {
+    expect(await run(['exec', 'web', '--', 'cat'], 'text')).toMatchObject({ code: 0, out: '' });
+  });
+
+  test('gives the command a terminal of the size of ours, and ours back as it was', async () => {
+    // The size comes on a stream of its own, a moment after the command has begun.
+    const command = 'exec -it web -- sh -c "until stty size 2>/dev/null; do sleep 0.1; done; exit 5"';
+    const inner = `stty rows 33 cols 101; ${process.execPath} ${BIN} ${command}; echo code $?; stty -a`;
+    const child = spawn('script', ['-qec', inner, '/dev/null'], {
+      env: { ...process.env, NODEAGENT_SOCKET: agent.socket },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    // The end of its input would close the terminal.
+    const out = await readAll(child.stdout);
+    child.stdin.end();
+    expect(out).toMatch(/^33 101\r$/m);
+    expect(out).toMatch(/^code 5\r$/m);
+    expect(out).toMatch(/ icanon /);
+    expect(out).toMatch(/ echo /);
+  });
+
+  test('says why a command cannot be run', async () => {
+    const { code, err } = await run(['exec', 'web', '--', 'no-such-program']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^nodeagent: the command could not be run: .*no-such-program/);
+  });
+});
+
+describe('apply and delete', () => {
+  test('runs a pod, tells of every document, and removes it again', async () => {
+    const config = 'apiVersion: v1\nkind: ConfigMap\nmetadata: {name: cm}\ndata: {a: b}\n';
+    await writeFile(join(agent.folder, 'hand.yaml'), `${podText('hand', WAIT)}\n---\n${config}`);
+    expect(await run(['apply', '-f', 'hand.yaml'])).toEqual({
+      code: 0,
+      out: 'pod/hand created\nconfigmap/cm created\n',
+      err: '',
+    });
+    await agent.waitFor('hand', isReady);
+    expect((await run(['get', 'cm'])).out).toMatch(/^default +cm +a$/m);
+    expect((await run(['apply', '-f', 'hand.yaml'])).out).toBe(
+      'pod/hand unchanged\nconfigmap/cm unchanged\n',
+    );
+    expect(await run(['delete', '-f', 'hand.yaml', '--wait'])).toMatchObject({
+      code: 0,
+      out: 'pod/hand deleted\nconfigmap/cm deleted\n',
+    });
+    expect(await agent.pod('hand')).toBeUndefined();
+  });
+
+  test('tells every fault with file, document, field and value, and takes the good documents', async () => {
+    const bad = podText('faulty', WAIT, { restartPolicy: 'Sometimes', hostPort: 1 });
+    const config = '{apiVersion: v1, kind: ConfigMap, metadata: {name: good}}';
+    const { code, out, err } = await run(['apply', '-f', '-'], `${bad}\n---\n${config}\n`);
+    expect(code).toBe(1);
+    expect(out).toBe('configmap/good created\n');
+    expect(err).toMatch(/^standard input, document 1: Pod default\/faulty rejected$/m);
+    expect(err).toMatch(/^ {2}spec\.restartPolicy: Unsupported value: "Sometimes"/m);
+    expect(err).toMatch(/^ {2}spec\.hostPort: Unknown field/m);
+    expect((await run(['delete', 'configmap', 'good'])).code).toBe(0);
+  });
+
+  test('says that a pod of a file cannot be deleted here', async () => {
+    const { code, err } = await run(['delete', 'pod', 'web']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^pod\/web: this pod comes from the source "file"/);
+  });
+
+  test('says that a file is not there, or a directory has nothing', async () => {
+    await mkdir(join(agent.folder, 'empty'), { recursive: true });
+    expect((await run(['apply', '-f', 'none.yaml'])).err).toMatch(/none\.yaml cannot be read: ENOENT/);
+    expect((await run(['apply', '-f', 'empty'])).err).toMatch(/empty has no files named \*\.yaml/);
+  });
+});
+
+describe('watching', () => {
+  test('tells of pods and events as they happen', async () => {
+    const pods = start(['ps', '-w']);
+    const events = start(['events', '-w', '--for', 'short']);
+    const seen = { pods: '', events: '' };
+    pods.stdout?.on('data', (chunk: Buffer) => {
+      seen.pods += chunk.toString();
+    });
+    events.stdout?.on('data', (chunk: Buffer) => {
+      seen.events += chunk.toString();
+    });
+    await eventually(() => seen.pods.includes('web-n1') && seen.events.includes('LAST SEEN'));
+    await run(['apply', '-f', '-'], podText('short', WAIT));
+    await eventually(() => /default +short +1\/1 +Running/.test(seen.pods));
+    await run(['delete', 'pod/short', '--now', '--wait']);
+    await eventually(() => /default +short +\S+ +Deleted/.test(seen.pods), { what: 'the end of the pod' });
+    await eventually(() => /Killing +Pod\/short/.test(seen.events), { what: 'the event' });
+    expect(seen.pods).toMatch(/default +short +\S+ +Terminating/);
+    expect(seen.events).not.toContain('web-n1');
+    for (const child of [pods, events]) child.kill('SIGTERM');
+    expect(await Promise.all([pods.ended, events.ended])).toMatchObject([{ code: 143 }, { code: 143 }]);
+  });
+});
+
+describe('config and version', () => {
+  test('shows the settings of the agent that runs and where they come from', async () => {
+    const { code, out } = await run(['config', '--changed']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^hostnameOverride +n1 +--hostname-override$/m);
+    expect(out).not.toMatch(/^maxPods /m);
+  });
+
+  test('shows what other flags would come to, and refuses wrong ones', async () => {
+    const good = await run(['config', '--max-pods', '7', '--changed']);
+    expect(good).toMatchObject({ code: 0 });
+    expect(good.out).toMatch(/^maxPods +7 +--max-pods$/m);
+    expect(await run(['config', '--max-pods', 'many'])).toMatchObject({ code: 1, out: '' });
+  });
+
+  test('tells the versions of agent and runtime', async () => {
+    expect((await run(['version'])).out).toMatch(/^agent +\d+\.\d+\.\d+$/m);
+  });
+
+  test('reports every fault of the agent’s flags at once and exits with 1', async () => {
+    const { code, err } = await run(['run', '--max-pods=many', '--no-such-flag']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^nodeagent: --max-pods: /m);
+    expect(err).toMatch(/^nodeagent: --no-such-flag: /m);
+  });
+
+  test('explains the agent’s flags and the commands', async () => {
+    const { code, out } = await run(['--help']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^ {2}exec +run a command in a container$/m);
+    expect(out).toMatch(/--max-pods/);
+  });
+});

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
+import { watchEvents, watchPods } from './watch.ts';
+
+const pod = (uid: string, phase: 'Pending' | 'Running' | 'Succeeded' = 'Pending'): Pod => ({
+  metadata: { uid },
+  status: { phase },
+});
+
+function createSource<T extends unknown[]>() {
+  const listeners = new Set<(...args: T) => void>();
+  return {
+    listeners,
+    subscribe: (listener: (...args: T) => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    tell: (...args: T) => {
+      for (const listener of listeners) listener(...args);
+    },
+  };
+}
+
+const parse = (
+  chunk: Uint8Array,
+): { readonly type: string; readonly object: { readonly metadata?: { readonly uid?: string } } } =>
+  JSON.parse(Buffer.from(chunk).toString()) as ReturnType<typeof parse>;
+
+const uidOf = (line: IteratorResult<Uint8Array, unknown>): string | undefined =>
+  line.done === true ? undefined : parse(line.value).object.metadata?.uid;
+
+describe('watchPods', () => {
+  test('tells what is there, then what changes, skipping states that nobody read', async () => {
+    let pods: readonly Pod[] = [pod('a'), pod('b')];
+    const source = createSource<[]>();
+    const stop = new AbortController();
+    const lines = watchPods({ list: () => pods, onChange: source.subscribe }, stop.signal);
+    const next = async (): Promise<string> => {
+      const line = await lines.next();
+      if (line.done === true) return 'end';
+      const { type, object } = parse(line.value);
+      return `${type} ${object.metadata?.uid ?? ''}`.trim();
+    };
+    expect([await next(), await next(), await next()]).toEqual(['ADDED a', 'ADDED b', 'BOOKMARK']);
+    pods = [pod('a', 'Running'), pod('b')];
+    source.tell();
+    pods = [pod('a', 'Succeeded'), pod('c')];
+    source.tell();
+    expect([await next(), await next(), await next()]).toEqual(['DELETED b', 'MODIFIED a', 'ADDED c']);
+    const waiting = next();
+    source.tell();
+    stop.abort();
+    expect(await waiting).toBe('end');
+    expect(source.listeners.size).toBe(0);
+  });
+});
+
+describe('watchEvents', () => {
+  const event = (name: string): Event => ({ metadata: { uid: name }, involvedObject: { name } });
+
+  test('tells the kept events and the new ones that are wanted', async () => {
+    const source = createSource<[Event]>();
+    const stop = new AbortController();
+    const isWanted = ({ involvedObject }: Event): boolean => involvedObject.name !== 'other';
+    const lines = watchEvents({ list: () => [event('a')], onEvent: source.subscribe, isWanted }, stop.signal);
+    const first = await lines.next();
+    const second = lines.next();
+    source.tell(event('other'));
+    source.tell(event('b'));
+    stop.abort();
+    expect(uidOf(first)).toBe('a');
+    expect((await second).done).toBe(true);
+  });
+
+  test('tells the new ones in order', async () => {
+    const source = createSource<[Event]>();
+    const lines = watchEvents(
+      { list: () => [], onEvent: source.subscribe, isWanted: () => true },
+      new AbortController().signal,
+    );
+    const first = lines.next();
+    source.tell(event('a'));
+    source.tell(event('b'));
+    expect([uidOf(await first), uidOf(await lines.next())]).toEqual(['a', 'b']);
+  });
+});
