@@ -4,12 +4,14 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { ProbeManager } from '../probes/manager.ts';
+import type { ProbeMemory } from '../probes/memory.ts';
 import { probeTargets } from '../probes/targets.ts';
 import { qosClass } from '../runtime/config/qos.ts';
 import type { ManifestOrigin } from '../sources/types.ts';
 import { podFullName, podIdentity } from './identity.ts';
 import type { PodEvent } from './operations/deps.ts';
 import type { PodOperations } from './operations/types.ts';
+import { probeFindings } from './probe-findings.ts';
 import type { RecordStore } from './record.ts';
 import { podStatus } from './status.ts';
 import { type PodStart, PodWorker } from './worker.ts';
@@ -21,6 +23,7 @@ export interface WorkerFactoryDeps {
   readonly operations: PodOperations;
   readonly probes: ProbeManager;
   readonly records: RecordStore;
+  readonly memory: Pick<ProbeMemory, 'previous' | 'note'>;
   readonly event: PodEvent;
   readonly hostIPs: () => readonly string[];
   /** `containerd`, the scheme of container IDs. */
@@ -45,9 +48,10 @@ export function createWorkerFactory(
         operations: withRecord(deps, start, origin),
         syncProbes: (_pod, observed) => {
           const hostIP = deps.hostIPs()[0] ?? '';
+          const { previous } = deps.memory;
           deps.probes.sync(
             identity.uid,
-            observed === undefined ? undefined : probeTargets(pod, observed, hostIP),
+            observed === undefined ? undefined : probeTargets(pod, observed, hostIP, previous),
           );
         },
         probeVerdict: (containerId) => deps.probes.verdict(containerId),
@@ -62,6 +66,7 @@ export function createWorkerFactory(
           }),
         onStatus: (status) => {
           log.debug({ phase: status.phase }, 'Pod status changed');
+          deps.memory.note(identity.uid, probeFindings(pod, status));
           deps.changed();
         },
         warn: (reason, message, container) => deps.event(pod, 'Warning', reason, message, container),

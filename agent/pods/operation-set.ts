@@ -2,21 +2,28 @@
 import type { Backoff } from '#api/kit/backoff.ts';
 import { asError, type Clock } from '#api/kit/clock.ts';
 
-export interface OperationSetDeps {
+export interface Operation<Kind> {
+  readonly key: string;
+  /** What it does, for reports of its failure. */
+  readonly kind: Kind;
+  readonly run: (signal: AbortSignal) => Promise<void>;
+}
+
+export interface OperationSetDeps<Kind> {
   readonly clock: Clock;
   readonly backoff: Backoff;
   /** Called whenever an operation ended, well or badly. */
   readonly onSettled: () => void;
   /** Called for a failure that was not caused by abandoning the operation. */
-  readonly onFailed: (key: string, error: Error, retryMs: number) => void;
+  readonly onFailed: (kind: Kind, error: Error, retryMs: number) => void;
 }
 
-export class OperationSet {
-  readonly #deps: OperationSetDeps;
+export class OperationSet<Kind> {
+  readonly #deps: OperationSetDeps<Kind>;
   readonly #underWay = new Map<string, AbortController>();
   readonly #retryAt = new Map<string, number>();
 
-  constructor(deps: OperationSetDeps) {
+  constructor(deps: OperationSetDeps<Kind>) {
     this.#deps = deps;
   }
 
@@ -29,15 +36,15 @@ export class OperationSet {
     return this.#retryAt;
   }
 
-  /** Starts `operation` unless one of this key is under way. */
-  launch(key: string, operation: (signal: AbortSignal) => Promise<void>): void {
+  /** Starts the operation unless one of its key is under way. */
+  launch({ key, kind, run }: Operation<Kind>): void {
     if (this.#underWay.has(key)) return;
     const abort = new AbortController();
     this.#underWay.set(key, abort);
-    void operation(abort.signal)
+    void run(abort.signal)
       .then(
         () => this.#succeeded(key),
-        (thrown: unknown) => this.#failed(key, abort.signal, asError(thrown)),
+        (thrown: unknown) => this.#failed({ key, kind }, abort.signal, asError(thrown)),
       )
       .finally(() => {
         this.#underWay.delete(key);
@@ -59,11 +66,11 @@ export class OperationSet {
     this.#retryAt.delete(key);
   }
 
-  #failed(key: string, signal: AbortSignal, error: Error): void {
+  #failed({ key, kind }: Pick<Operation<Kind>, 'key' | 'kind'>, signal: AbortSignal, error: Error): void {
     if (signal.aborted) return;
     const nowMs = this.#deps.clock.now();
     const retryMs = this.#deps.backoff.fail(key, nowMs);
     this.#retryAt.set(key, nowMs + retryMs);
-    this.#deps.onFailed(key, error, retryMs);
+    this.#deps.onFailed(kind, error, retryMs);
   }
 }

@@ -66,6 +66,22 @@ export class PodManager {
     for (const record of records) this.#slotOf(record.pod).left.push(record);
   }
 
+  /** Ends a pod that turned up in the runtime under way, beside whatever else has its name. */
+  takeStray(record: PodRecord): void {
+    const { uid } = podIdentity(record.pod);
+    const name = `${fullName(record.pod)}#${uid}`;
+    this.#slots.set(name, { desired: undefined, left: [record], active: undefined });
+    this.#reconcile(name);
+  }
+
+  /** Whether the pod has a worker, or was left by an earlier agent and awaits one. */
+  knows(podUID: string): boolean {
+    return [...this.#slots.values()].some(
+      ({ active, left }) =>
+        active?.worker.pod.metadata?.uid === podUID || left.some(({ pod }) => pod.metadata?.uid === podUID),
+    );
+  }
+
   /** Begins to work; ends with `signal`. What was applied before takes effect now. */
   start(signal: AbortSignal): void {
     this.#signal = signal;

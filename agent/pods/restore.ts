@@ -2,11 +2,14 @@
 import type { Logger } from '#api/kit/logger.ts';
 import type { VolumeManager } from '#volumes/types.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
+import type { ProbeMemory } from '../probes/memory.ts';
 import type { PodRecord, RecordStore } from './record.ts';
+import { strayRecord } from './strays.ts';
 
 export interface RestorerDeps {
   readonly view: RuntimeView;
   readonly records: RecordStore;
+  readonly memory: Pick<ProbeMemory, 'load'>;
   readonly volumes: VolumeManager;
   readonly log: Logger;
 }
@@ -15,10 +18,12 @@ export interface RestorerDeps {
 export function createRestorer({
   view,
   records,
+  memory,
   volumes,
   log,
 }: RestorerDeps): () => Promise<readonly PodRecord[]> {
   return async () => {
+    await memory.load();
     const known = await records.loadAll((path, err) =>
       log.warn({ err, path }, 'Pod record could not be read'),
     );
@@ -27,17 +32,5 @@ export function createRestorer({
     const strays = [...found].filter((uid) => !knownUIDs.has(uid)).map((uid) => strayRecord(view, uid));
     log.info({ recorded: known.length, strays: strays.length }, 'Pods of an earlier run were looked up');
     return [...known, ...strays];
-  };
-}
-
-/** A pod that can be removed but not run: nothing but its names is known. */
-function strayRecord(view: RuntimeView, uid: string): PodRecord {
-  const sandbox = view.pod(uid).sandboxes[0];
-  const metadata = { uid, namespace: sandbox?.podNamespace ?? 'unknown', name: sandbox?.podName ?? uid };
-  return {
-    pod: { metadata, spec: { containers: [] } },
-    origin: { source: 'file', location: '', document: '' },
-    startedAtMs: sandbox?.createdAtMs ?? 0,
-    terminal: undefined,
   };
 }

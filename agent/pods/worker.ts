@@ -68,7 +68,7 @@ export class PodWorker {
   readonly #uid: string;
   readonly #startedAtMs: number;
   readonly #loop: Loop;
-  readonly #operations: OperationSet;
+  readonly #operations: OperationSet<PodAction['kind']>;
   readonly #containers = new Map<string, ContainerProgress>();
   readonly #stoppedSandboxes = new Set<string>();
   readonly #removed = new AbortController();
@@ -95,7 +95,7 @@ export class PodWorker {
       clock: deps.clock,
       backoff: createBackoff(RETRY),
       onSettled: () => this.#loop.wake(),
-      onFailed: (key, error, retryMs) => this.#onFailed(key, error, retryMs),
+      onFailed: (kind, error, retryMs) => this.#onFailed(kind, error, retryMs),
     });
   }
 
@@ -150,7 +150,8 @@ export class PodWorker {
     const decision = this.#look();
     if (signal.aborted) return undefined;
     for (const action of decision.actions) {
-      this.#operations.launch(operationKey(action), (inner) => this.#execute(action, inner));
+      const run = (inner: AbortSignal): Promise<void> => this.#execute(action, inner);
+      this.#operations.launch({ key: operationKey(action), kind: action.kind, run });
     }
     return decision.wakeAtMs;
   }
@@ -270,9 +271,11 @@ export class PodWorker {
     this.#containers.set(name, before === undefined ? { failure } : { crash: before, failure });
   }
 
-  #onFailed(key: string, error: Error, retryMs: number): void {
-    this.#deps.log.warn({ err: error, operation: key, retryMs }, 'Pod operation failed');
-    this.#deps.warn(failureReason(key, this.removing), error.message);
+  #onFailed(kind: PodAction['kind'], error: Error, retryMs: number): void {
+    this.#deps.log.warn({ err: error, operation: kind, retryMs }, 'Pod operation failed');
+    // Ending things races with their ending by themselves: only what fails again is worth an event.
+    const isFirst = retryMs <= RETRY.initialMs;
+    if (!(isFirst && ENDING.has(kind))) this.#deps.warn(FAILURE_REASONS[kind], error.message);
     this.#loop.wakeAt(this.#deps.clock.now() + retryMs);
   }
 }
@@ -287,9 +290,23 @@ function mergeWaiting(
   return new Map([...kept, ...decided]);
 }
 
-/** The event reason for a failed operation, by its key. */
-function failureReason(key: string, removing: boolean): string {
-  if (key === 'volumes') return removing ? 'FailedUnmount' : 'FailedMount';
-  if (key === 'sandbox' && !removing) return 'FailedCreatePodSandBox';
-  return 'FailedKillPod';
-}
+const ENDING: ReadonlySet<PodAction['kind']> = new Set([
+  'stopSandbox',
+  'killContainer',
+  'removeContainer',
+  'unmountVolumes',
+  'removePod',
+]);
+
+/** The event reason for a failed operation. */
+const FAILURE_REASONS: Readonly<Record<PodAction['kind'], string>> = {
+  mountVolumes: 'FailedMount',
+  unmountVolumes: 'FailedUnMount',
+  createSandbox: 'FailedCreatePodSandBox',
+  stopSandbox: 'FailedKillPod',
+  startContainer: 'FailedSync',
+  killContainer: 'FailedKillPod',
+  removeContainer: 'FailedKillPod',
+  finish: 'FailedSync',
+  removePod: 'FailedKillPod',
+};

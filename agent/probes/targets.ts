@@ -11,21 +11,34 @@ export interface PodTargets {
 }
 
 /** The newest running instance of every app container and sidecar that has a probe.
- *  @param hostIP the node's address, which is the pod's own with host networking */
-export function probeTargets(pod: Pod, observed: PodObservation, hostIP: string): PodTargets {
+ *  @param hostIP the node's address, which is the pod's own with host networking
+ *  @param previousOf what an earlier agent last knew of a container */
+export function probeTargets(
+  pod: Pod,
+  observed: PodObservation,
+  hostIP: string,
+  previousOf: (containerId: string) => ProbeTarget['previous'] = () => undefined,
+): PodTargets {
   const sidecars = (pod.spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   const probed = [...sidecars, ...(pod.spec?.containers ?? [])].filter(isProbed);
   const containers = probed.flatMap((container) =>
     targetOf(
       container,
       observed.containers.find(({ name }) => name === container.name),
+      previousOf,
     ),
   );
   const podIP = pod.spec?.hostNetwork === true ? hostIP : (observed.sandboxes[0]?.ips[0] ?? '');
   return { pod, podIP, containers };
 }
 
-function targetOf(container: Container, newest: ObservedContainer | undefined): readonly ProbeTarget[] {
+function targetOf(
+  container: Container,
+  newest: ObservedContainer | undefined,
+  previousOf: (containerId: string) => ProbeTarget['previous'],
+): readonly ProbeTarget[] {
   if (newest?.state !== 'running') return [];
-  return [{ containerId: newest.id, container, startedAtMs: newest.startedAtMs }];
+  const previous = previousOf(newest.id);
+  const target = { containerId: newest.id, container, startedAtMs: newest.startedAtMs };
+  return [previous === undefined ? target : { ...target, previous }];
 }

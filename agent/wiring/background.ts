@@ -7,6 +7,7 @@ import { containerLogPath } from '../logs/paths.ts';
 import { createLogRotator } from '../logs/rotation-manager.ts';
 import { createRestorer } from '../pods/restore.ts';
 import { runResync } from '../pods/resync.ts';
+import { watchStrays } from '../pods/strays.ts';
 import type { Base } from './base.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
@@ -18,17 +19,18 @@ const FIRST_LOOK_RETRY_MS = 500;
 export async function runAll(
   base: Base,
   { connection, identity, view, observer, links }: RuntimeSide,
-  { manager, sources, records, volumes }: PodSide,
+  { manager, sources, records, memory, volumes }: PodSide,
   stop: AbortSignal,
 ): Promise<void> {
   const { config, clock, log } = base;
   const running = [sources.run(stop)];
   await firstLook({ connection, identity, observer, clock, log }, stop);
   if (!stop.aborted) {
-    const restore = createRestorer({ view, records, volumes, log });
+    const restore = createRestorer({ view, records, memory, volumes, log });
     manager.restore(await restore());
     manager.apply(sources.current());
     manager.start(stop);
+    watchStrays({ view, manager, log }, stop);
     const activePods = (): ReadonlySet<string> =>
       new Set(manager.workers().map(({ pod }) => pod.metadata?.uid ?? ''));
     const sourcesReady = (): boolean => sources.current().complete;

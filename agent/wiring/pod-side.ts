@@ -19,6 +19,7 @@ import { PodManager } from '../pods/pod-manager.ts';
 import { createRecordStore, type RecordStore } from '../pods/record.ts';
 import { createExecSync } from '../probes/exec-sync.ts';
 import { createProbeManager, type ProbeManager } from '../probes/manager.ts';
+import { createProbeMemory, type ProbeMemory } from '../probes/memory.ts';
 import { createProbeRunner } from '../probes/runner.ts';
 import { type AppliedStore, createAppliedStore } from '../sources/applied.ts';
 import { createReader, createSources } from '../sources/create-sources.ts';
@@ -35,6 +36,7 @@ export interface PodSide {
   readonly volumes: VolumeManager;
   readonly probes: ProbeManager;
   readonly records: RecordStore;
+  readonly memory: ProbeMemory;
   readonly sources: SourceManager;
   readonly applied: AppliedStore;
 }
@@ -48,6 +50,7 @@ export async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promi
   const { allocatable } = settings;
   const volumes = createVolumeManager({ rootDir, objects, clock, log, vocabulary, allocatable });
   const records = createRecordStore(join(rootDir, 'pods'));
+  const memory = createProbeMemory({ log }, join(rootDir, 'pods'));
   const probes = createProbes(base, runtimeSide, event, (podUID) => wakePod(podUID));
   const operations = createPodOperations(await operationDeps(base, runtimeSide, { event, objects, volumes }));
   const createWorker = createWorkerFactory({
@@ -57,6 +60,7 @@ export async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promi
     operations,
     probes,
     records,
+    memory,
     event,
     hostIPs: settings.hostIPs,
     runtimeName: () => identity.name(),
@@ -101,7 +105,7 @@ export async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promi
     event: (involved, type, reason, message) => base.events.event(involved, type, reason, message),
   });
   createObjectWatcher({ objects, sources, manager, volumes, report, log });
-  return { manager, objects, volumes, probes, records, sources, applied };
+  return { manager, objects, volumes, probes, records, memory, sources, applied };
 }
 
 interface PodParts {

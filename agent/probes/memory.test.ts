@@ -1,0 +1,65 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { silentLogger } from '#api/kit/logger.ts';
+import { createProbeMemory } from './memory.ts';
+
+let dir = '';
+beforeEach(async () => {
+  dir = await mkdtemp(join(tmpdir(), 'na-memory-'));
+  await mkdir(join(dir, 'u1'));
+});
+afterEach(() => rm(dir, { recursive: true, force: true }));
+
+const memory = () => createProbeMemory({ log: silentLogger }, dir);
+const READY = { started: true, ready: true };
+
+async function remembered(id: string): Promise<unknown> {
+  const later = memory();
+  await later.load();
+  return later.previous(id);
+}
+
+test('gives a later agent what was noted last', async () => {
+  const first = memory();
+  first.note('u1', { c1: { started: true, ready: false } });
+  first.note('u1', { c1: READY });
+  await vi.waitFor(async () => expect(await remembered('c1')).toEqual(READY));
+  expect(await remembered('c2')).toBeUndefined();
+});
+
+test('does not tell its own agent what that agent noted itself', async () => {
+  const first = memory();
+  first.note('u1', { c1: READY });
+  await vi.waitFor(async () => expect(await remembered('c1')).toEqual(READY));
+  expect(first.previous('c1')).toBeUndefined();
+});
+
+test('makes neither a file for nothing nor a folder for a pod that is gone', async () => {
+  const first = memory();
+  first.note('u1', {});
+  first.note('gone', { c1: READY });
+  first.note('u1', { c2: READY });
+  await vi.waitFor(async () => expect(await remembered('c2')).toEqual(READY));
+  expect(await remembered('c1')).toBeUndefined();
+});
+
+test('writes again after the disk was full or the folder away', async () => {
+  const first = memory();
+  first.note('u2', { c1: READY });
+  await mkdir(join(dir, 'u2'));
+  await vi.waitFor(async () => {
+    first.note('u2', { c1: READY });
+    expect(await remembered('c1')).toEqual(READY);
+  });
+});
+
+test.each(['', '{', 'null', '{"version":2,"containers":{"c1":{}}}', '{"version":1}'])(
+  'takes %j for nothing',
+  async (text) => {
+    await writeFile(join(dir, 'u1', 'probes.json'), text);
+    expect(await remembered('c1')).toBeUndefined();
+    expect(await readFile(join(dir, 'u1', 'probes.json'), 'utf8')).toBe(text);
+  },
+);
