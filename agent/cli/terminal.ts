@@ -1,4 +1,5 @@
 /** The terminal of a person as the streams of a command in a container. */
+import { spawnSync } from 'node:child_process';
 import type { ReadStream, WriteStream } from 'node:tty';
 import type { TerminalSize } from '#cri/streaming/session.ts';
 
@@ -7,11 +8,13 @@ export interface Terminal extends Disposable {
   readonly resize: AsyncIterable<TerminalSize>;
 }
 
-/** Hands every key to the command until disposed, which gives the terminal back as it was. */
+/** Hands every key to the command until disposed, which gives the terminal back as it was.
+ *  @param input the process's standard input */
 export function takeTerminal(input: ReadStream, output: WriteStream): Terminal {
   const wasRaw = input.isRaw;
   const sizes = createSizeQueue(() => ({ width: output.columns, height: output.rows }));
   input.setRawMode(true);
+  stopOutputProcessing();
   output.on('resize', sizes.notice);
   return {
     resize: sizes.all,
@@ -21,6 +24,13 @@ export function takeTerminal(input: ReadStream, output: WriteStream): Terminal {
       input.setRawMode(wasRaw);
     },
   };
+}
+
+/** Raw mode of Node still puts a carriage return before each line feed, which the other terminal did already, and
+ *  which full-screen programs do not expect. Leaving raw mode restores this too. */
+function stopOutputProcessing(): void {
+  // Without the program the terminal is as good as raw mode makes it.
+  spawnSync('stty', ['-opost'], { stdio: ['inherit', 'ignore', 'ignore'] });
 }
 
 export interface SizeQueue {
