@@ -17,6 +17,8 @@ export interface TestContainerd extends AsyncDisposable {
   readonly folder: string;
   /** The instance; it restarts by itself when killed unless `restart: false` was given. */
   readonly containerd: ManagedContainerd;
+  /** Starts it again on the same folders after it ended; for instances with `restart: false`. */
+  startAgain(): Promise<void>;
   /** Imports further images. */
   load(images: readonly ImageArchive[]): Promise<void>;
   /** Removes its pods, processes, cgroups, mounts, network and folders. */
@@ -35,14 +37,16 @@ export async function startTestContainerd(options: TestContainerdOptions = {}): 
   await claimFolder(folder);
   const networkName = folder.slice('/tmp/'.length);
   const socketPath = `${folder}/c.sock`;
-  const containerd = await startManagedContainerd({
+  const managed = {
     rootDir: `${folder}/root`,
     stateDir: `${folder}/state`,
     socketPath,
     networkName,
     log,
     restart: options.restart ?? true,
-  });
+  };
+  const containerd = await startManagedContainerd(managed);
+  const later: ManagedContainerd[] = [];
 
   async function load(images: readonly ImageArchive[]): Promise<void> {
     await importImages(images, { socketPath, log });
@@ -52,7 +56,7 @@ export async function startTestContainerd(options: TestContainerdOptions = {}): 
   async function purge(): Promise<void> {
     if (purged) return;
     purged = true;
-    containerd.release();
+    for (const instance of [containerd, ...later]) instance.release();
     await removeManagedContainerd({ ...containerd.layout, networkName, log });
     await rm(folder, { recursive: true, force: true });
   }
@@ -68,6 +72,9 @@ export async function startTestContainerd(options: TestContainerdOptions = {}): 
     socketPath,
     folder,
     containerd,
+    async startAgain() {
+      later.push(await startManagedContainerd(managed));
+    },
     load,
     purge,
     [Symbol.asyncDispose]: purge,
