@@ -1,0 +1,195 @@
+/** What a pod's sandbox gives its containers: namespaces, names, DNS, ports, kernel settings, runtime handler. */
+import { readlink } from 'node:fs/promises';
+import { request } from 'node:http';
+import { hostname } from 'node:os';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { isReady } from '../../testing/agent.ts';
+import { eventually } from '../../testing/wait.ts';
+import { type Bench, pod, sh, startBench, WAIT } from './support.ts';
+
+describe.concurrent('sandbox', () => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await startBench([
+      '--cluster-domain=cluster.test',
+      '--cluster-dns=10.1.2.3',
+      '--allowed-unsafe-sysctls=net.core.somaxconn',
+    ]);
+  });
+  afterAll(() => bench[Symbol.asyncDispose]());
+
+  const namespace = (kind: string) => readlink(`/proc/self/ns/${kind}`);
+  const inside = (kind: string) => `readlink /proc/self/ns/${kind}`;
+
+  test("the node's network, process and IPC namespaces are used only where asked for", async () => {
+    await bench.agent.put(
+      'host.json',
+      pod('host', { hostPID: true, hostIPC: true, containers: [sh('c', WAIT)] }),
+    );
+    await bench.agent.put(
+      'own.json',
+      pod('own', { hostNetwork: false, containers: [sh('c', WAIT), sh('d', WAIT)] }),
+    );
+    const host = await bench.agent.waitFor('host', isReady);
+    const own = await bench.agent.waitFor('own', isReady);
+    for (const kind of ['net', 'pid', 'ipc']) {
+      expect((await bench.exec(host, 'c', inside(kind))).trim()).toBe(await namespace(kind));
+      expect((await bench.exec(own, 'c', inside(kind))).trim()).not.toBe(await namespace(kind));
+    }
+    expect(await bench.exec(own, 'c', inside('net'))).toBe(await bench.exec(own, 'd', inside('net')));
+    expect(await bench.exec(own, 'c', inside('ipc'))).toBe(await bench.exec(own, 'd', inside('ipc')));
+    expect(await bench.exec(own, 'c', inside('pid'))).not.toBe(await bench.exec(own, 'd', inside('pid')));
+    expect(host.status?.podIP).toBe(host.status?.hostIP);
+    expect(own.status?.podIP).not.toBe(own.status?.hostIP);
+    expect(await bench.exec(own, 'c', 'hostname -i')).toBe(`${own.status?.podIP}\n`);
+  });
+
+  test('shareProcessNamespace: containers see each other', async () => {
+    await bench.agent.put(
+      'share.json',
+      pod('share', { shareProcessNamespace: true, containers: [sh('c', WAIT), sh('d', 'sleep 4321')] }),
+    );
+    const found = await bench.agent.waitFor('share', isReady);
+    expect(await bench.exec(found, 'c', 'ps | grep -c "[s]leep 4321"')).toMatch(/^[1-9]/);
+    expect(await bench.exec(found, 'c', 'cat /proc/1/comm')).toBe('pause\n');
+  });
+
+  test('hostname, subdomain and the managed hosts file', async () => {
+    const hostAliases = [{ ip: '10.9.9.9', hostnames: ['one.test', 'two.test'] }];
+    await bench.agent.put(
+      'names.json',
+      pod('names', {
+        hostNetwork: false,
+        hostname: 'mail',
+        subdomain: 'sub',
+        hostAliases,
+        containers: [sh('c', WAIT)],
+      }),
+    );
+    await bench.agent.put(
+      'fqdn.json',
+      pod('fqdn', {
+        hostNetwork: false,
+        hostname: 'mail',
+        subdomain: 'sub',
+        setHostnameAsFQDN: true,
+        containers: [sh('c', WAIT)],
+      }),
+    );
+    await bench.agent.put('plain.json', pod('plain', { hostNetwork: false, containers: [sh('c', WAIT)] }));
+    await bench.agent.put('onhost.json', pod('onhost', { hostAliases, containers: [sh('c', WAIT)] }));
+    const names = await bench.agent.waitFor('names', isReady);
+    expect(await bench.exec(names, 'c', 'hostname; hostname -f')).toBe(
+      'mail\nmail.sub.default.svc.cluster.test\n',
+    );
+    const hosts = await bench.exec(names, 'c', 'cat /etc/hosts');
+    expect(hosts).toContain(`${names.status?.podIP}\tmail.sub.default.svc.cluster.test\tmail\n`);
+    expect(hosts).toContain('10.9.9.9\tone.test\ttwo.test\n');
+    expect(hosts).toMatch(/^127\.0\.0\.1\tlocalhost$/m);
+    const fqdn = await bench.agent.waitFor('fqdn', isReady);
+    expect(await bench.exec(fqdn, 'c', 'hostname')).toBe('mail.sub.default.svc.cluster.test\n');
+    const plain = await bench.agent.waitFor('plain', isReady);
+    expect(await bench.exec(plain, 'c', 'hostname')).toBe('plain-n1\n');
+    const onHost = await bench.agent.waitFor('onhost', isReady);
+    expect(await bench.exec(onHost, 'c', 'hostname')).toBe(`${hostname()}\n`);
+    expect(await bench.exec(onHost, 'c', 'cat /etc/hosts')).toContain('10.9.9.9\tone.test\ttwo.test\n');
+  });
+
+  test('dnsPolicy and dnsConfig become resolv.conf', async () => {
+    const custom = {
+      nameservers: ['192.0.2.53'],
+      searches: ['my.test'],
+      options: [{ name: 'ndots', value: '2' }, { name: 'edns0' }],
+    };
+    await bench.agent.put('dns.json', pod('dns', { hostNetwork: false, containers: [sh('c', WAIT)] }));
+    await bench.agent.put(
+      'none.json',
+      pod('none', { hostNetwork: false, dnsPolicy: 'None', dnsConfig: custom, containers: [sh('c', WAIT)] }),
+    );
+    await bench.agent.put(
+      'default.json',
+      pod('default', {
+        hostNetwork: false,
+        dnsPolicy: 'Default',
+        dnsConfig: custom,
+        containers: [sh('c', WAIT)],
+      }),
+    );
+    const resolv = async (name: string) =>
+      bench.exec(await bench.agent.waitFor(name, isReady), 'c', 'cat /etc/resolv.conf');
+    const cluster = await resolv('dns');
+    expect(cluster).toMatch(/^nameserver 10\.1\.2\.3$/m);
+    expect(cluster).toMatch(/^search default\.svc\.cluster\.test svc\.cluster\.test cluster\.test/m);
+    expect(cluster).toMatch(/^options ndots:5$/m);
+    expect((await resolv('none')).trim().split('\n').sort()).toEqual([
+      'nameserver 192.0.2.53',
+      'options ndots:2 edns0',
+      'search my.test',
+    ]);
+    expect(await resolv('default')).toMatch(/^search .*my\.test$/m);
+  });
+
+  test('a hostPort reaches the container', async () => {
+    const serve = 'mkdir /tmp/w; echo served > /tmp/w/index.html; exec httpd -f -p 8080 -h /tmp/w';
+    const hostPort = 31_873;
+    await bench.agent.put(
+      'port.json',
+      pod('port', {
+        hostNetwork: false,
+        containers: [sh('c', serve, { ports: [{ containerPort: 8080, hostPort }] })],
+      }),
+    );
+    const found = await bench.agent.waitFor('port', isReady);
+    expect(await eventually(() => get(`http://${found.status?.hostIP}:${hostPort}/`))).toBe('served\n');
+  });
+
+  test('sysctls hold inside the pod only; unsafe ones need to be allowed', async () => {
+    const sysctls = [
+      { name: 'net.ipv4.ip_unprivileged_port_start', value: '80' },
+      { name: 'net/core/somaxconn', value: '77' },
+    ];
+    await bench.agent.put(
+      'sysctl.json',
+      pod('sysctl', { hostNetwork: false, securityContext: { sysctls }, containers: [sh('c', WAIT)] }),
+    );
+    await bench.agent.put(
+      'unsafe.json',
+      pod('unsafe', {
+        hostNetwork: false,
+        securityContext: { sysctls: [{ name: 'net.ipv4.ip_forward', value: '1' }] },
+        containers: [sh('c', WAIT)],
+      }),
+    );
+    const found = await bench.agent.waitFor('sysctl', isReady);
+    expect(
+      await bench.exec(
+        found,
+        'c',
+        'cat /proc/sys/net/ipv4/ip_unprivileged_port_start /proc/sys/net/core/somaxconn',
+      ),
+    ).toBe('80\n77\n');
+    const refused = await bench.agent.waitFor('unsafe', ({ status }) => status?.phase === 'Failed');
+    expect(refused.status?.reason).toBe('SysctlForbidden');
+  });
+
+  test('an unknown runtime class is told', async () => {
+    await bench.agent.put(
+      'class.json',
+      pod('class', { runtimeClassName: 'gvisor', containers: [sh('c', WAIT)] }),
+    );
+    expect(await bench.event('class', 'FailedCreatePodSandBox')).toMatch(/no runtime for "gvisor"/);
+    expect((await bench.agent.pod('class'))?.status?.phase).toBe('Pending');
+  });
+});
+
+function get(url: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const call = request(url, { timeout: 2_000 }, (response) => {
+      const parts: Buffer[] = [];
+      response.on('data', (part: Buffer) => parts.push(part));
+      response.once('end', () => resolve(Buffer.concat(parts).toString()));
+    });
+    call.once('error', reject);
+    call.end();
+  });
+}
