@@ -36,26 +36,31 @@ function describeFlag(setting: Setting, flag: SettingFlag): string {
 
 const NUMBERS: ReadonlySet<Setting['type']> = new Set(['int32', 'int64', 'uint32', 'uint64', 'float']);
 
-/** The type that the help shows. For splitting every flag is a text, so that nothing is converted. */
+/** The type that the help shows; for splitting every flag is a text, so that nothing is converted. */
 function shownType({ type }: Setting): 'boolean' | 'number' | 'string' {
   if (type === 'bool') return 'boolean';
   return NUMBERS.has(type) ? 'number' : 'string';
 }
 
-function optionOf(setting: Setting, flag: SettingFlag, use: 'split' | 'help'): Options {
+/** The short name and upstream's. */
+function aliasesOf(flag: SettingFlag): string[] {
   const upstream = upstreamFlag(flag.name);
-  const aliases = flag.short === undefined || flag.short === flag.name ? [] : [flag.short];
+  const short = flag.short === undefined || flag.short === flag.name ? [] : [flag.short];
+  return upstream === undefined ? short : [...short, upstream];
+}
+
+function optionOf(setting: Setting, flag: SettingFlag): Options {
   const shown = defaultText(setting);
   return {
-    type: use === 'help' ? shownType(setting) : 'string',
+    type: shownType(setting),
     group: `${setting.group}:`,
-    alias: upstream === undefined ? aliases : [...aliases, upstream],
+    alias: aliasesOf(flag),
     describe: describeFlag(setting, flag),
     ...(shown === undefined ? {} : { defaultDescription: shown }),
   };
 }
 
-async function createYargs(use: 'split' | 'help'): Promise<Argv> {
+async function createYargs(): Promise<Argv> {
   const { default: yargs } = await import('yargs');
   const parser = yargs([])
     .scriptName('nodeagent')
@@ -66,16 +71,9 @@ async function createYargs(use: 'split' | 'help'): Promise<Argv> {
     .version(false)
     .exitProcess(false)
     .strict(false)
-    .wrap(HELP_WIDTH)
-    .parserConfiguration({
-      'boolean-negation': false,
-      'camel-case-expansion': false,
-      'dot-notation': false,
-      'parse-numbers': false,
-      'parse-positional-numbers': false,
-    });
+    .wrap(HELP_WIDTH);
   for (const setting of SETTINGS) {
-    for (const flag of setting.flags) parser.option(flag.name, optionOf(setting, flag, use));
+    for (const flag of setting.flags) parser.option(flag.name, optionOf(setting, flag));
   }
   return parser;
 }
@@ -87,14 +85,27 @@ export interface SplitLine {
   readonly rest: readonly string[];
 }
 
-/** A function that splits a command line. */
+const PARSING = {
+  'boolean-negation': false,
+  'camel-case-expansion': false,
+  'dot-notation': false,
+  'parse-numbers': false,
+  'parse-positional-numbers': false,
+} as const;
+
+/** A function that splits a command line. It needs the parser alone: all of yargs would stay in the memory of an
+ *  agent that never prints help. */
 export async function createFlagParser(): Promise<(tokens: readonly string[]) => SplitLine> {
-  const parser = await createYargs('split');
-  const shorts = new Map(
-    SETTINGS.flatMap(({ flags }) => flags.map(({ name, short }) => [short ?? name, name] as const)),
-  );
+  const { Parser } = await import('yargs/helpers');
+  const flags = SETTINGS.flatMap((setting) => setting.flags.map((flag) => ({ setting, flag })));
+  const options = {
+    string: flags.map(({ flag }) => flag.name),
+    alias: Object.fromEntries(flags.map(({ flag }) => [flag.name, aliasesOf(flag)])),
+    configuration: PARSING,
+  };
+  const shorts = new Map(flags.map(({ flag: { name, short } }) => [short ?? name, name] as const));
   return (tokens) => {
-    const parsed: Readonly<Record<string, unknown>> = parser.parseSync([...tokens]);
+    const parsed: Readonly<Record<string, unknown>> = Parser([...tokens], options);
     const { _: rest, $0: _script, ...given } = parsed;
     const named = new Map(
       Object.entries(given).map(([name, value]) => [shorts.get(name) ?? canonicalFlag(name), value]),
@@ -105,5 +116,5 @@ export async function createFlagParser(): Promise<(tokens: readonly string[]) =>
 
 /** The text of `--help`: every flag in its group, with its default. */
 export async function renderHelp(): Promise<string> {
-  return (await createYargs('help')).getHelp();
+  return (await createYargs()).getHelp();
 }
