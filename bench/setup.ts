@@ -38,9 +38,17 @@ export const fullSet = (): readonly string[] =>
 
 /** The flags between program and script in the shipped unit. */
 export function unitNodeFlags(unit: string): readonly string[] {
-  const words = /^ExecStart=(.*(?:\\\n.*)*)/m.exec(unit)?.[1]?.split(/[\s\\]+/) ?? [];
+  const words = /^ExecStart=((?:[^\\\n]|\\\n)*)/m.exec(unit)?.[1]?.split(/[\s\\]+/) ?? [];
   const script = words.findIndex((word) => /\.[jt]s$/.test(word));
   return words.slice(1, script).filter((word) => word.startsWith('--'));
+}
+
+/** What the shipped unit sets for Node and its C library; not what depends on the installation. */
+export function unitEnvironment(unit: string): Readonly<Record<string, string>> {
+  const lines = [...unit.matchAll(/^Environment=([A-Z_]+)=(\S+)$/gm)];
+  return Object.fromEntries(
+    lines.flatMap(([, name = '', value = '']) => (/^(?:MALLOC|UV)_/.test(name) ? [[name, value]] : [])),
+  );
 }
 
 /** Everything started; disposing of the stack ends and removes it. */
@@ -62,9 +70,12 @@ export async function setUpBench(stack: AsyncDisposableStack, say: (line: string
   const agent = await TestAgent.create({
     endpoint: containerd.endpoint,
     program: [...unitNodeFlags(unit), join(program, 'nodeagent.js'), 'run'],
-    env: { NODE_COMPILE_CACHE: join(folder.path, 'cache') },
+    env: { ...unitEnvironment(unit), NODE_COMPILE_CACHE: join(folder.path, 'cache') },
+    folder: stack.use(await createTempDir('na-bench-a-')),
+    start: false,
   });
   stack.defer(async () => void (await agent.stop()));
+  await agent.start();
   return createBench({ agent, cri, floor, started, say }, outDir);
 }
 
