@@ -6,13 +6,16 @@ export interface ApplyEventDeps {
   readonly view: RuntimeView;
   readonly now: () => number;
   /** Runs the task after that time (ms), unless observing has ended by then. */
-  readonly later: (task: () => void, delayMs: number) => void;
-  readonly refreshContainer: (id: string) => void;
+  readonly later: (task: () => void | Promise<void>, delayMs: number) => void;
+  /** Resolves with whether the runtime itself says that the container is over. Never rejects. */
+  readonly refreshContainer: (id: string) => Promise<boolean>;
   readonly relist: () => void;
 }
 
 /** After an exit event the runtime's status takes about this long to follow. */
 const STATUS_LAG_MS = 150;
+/** On a busy machine it takes longer; the time between two looks is doubled up to this. */
+const LONGEST_STATUS_LAG_MS = 10_000;
 /** This agent's own calls have noted by then what they made: what is still unknown was made by a call whose
  *  answer was lost, for instance because the agent that asked died. */
 const OWN_CALL_MS = 3_000;
@@ -34,7 +37,7 @@ export function applyEvent(deps: ApplyEventDeps, event: ContainerRuntimeEvent): 
     case 'created':
     case 'started':
       later(() => {
-        if (view.container(id)?.state === 'created') refreshContainer(id);
+        if (view.container(id)?.state === 'created') void refreshContainer(id);
         else if (view.container(id) === undefined && view.sandbox(id) === undefined) deps.relist();
       }, OWN_CALL_MS);
       return;
@@ -44,9 +47,10 @@ export function applyEvent(deps: ApplyEventDeps, event: ContainerRuntimeEvent): 
 }
 
 function applyStop(
-  { view, now, later, refreshContainer }: ApplyEventDeps,
+  deps: ApplyEventDeps,
   event: Extract<ContainerRuntimeEvent, { containerId: string }>,
 ): void {
+  const { view, now } = deps;
   const id = event.containerId;
   const container = view.container(id);
   const sandbox = view.sandbox(id);
@@ -59,5 +63,14 @@ function applyStop(
     const { exitCode } = event;
     view.noteContainer({ ...container, state: 'exited', exitCode, startedAtMs, finishedAtMs });
   }
-  later(() => refreshContainer(id), event.exitCode === undefined ? 0 : STATUS_LAG_MS);
+  learnEnd(deps, id, event.exitCode === undefined ? 0 : STATUS_LAG_MS);
+}
+
+/** Looks until the runtime's status has followed the event: it has the reason, and last words are read with it. */
+function learnEnd(deps: ApplyEventDeps, id: string, delayMs: number): void {
+  deps.later(async () => {
+    const isOver = await deps.refreshContainer(id);
+    const nextMs = Math.max(delayMs * 2, STATUS_LAG_MS);
+    if (!isOver && nextMs <= LONGEST_STATUS_LAG_MS) learnEnd(deps, id, nextMs);
+  }, delayMs);
 }

@@ -17,8 +17,9 @@ export interface Observer {
   /** Reads everything once; calls that come while one waits for its turn share it.
    *  @throws CriError when the runtime is away */
   relist(signal?: AbortSignal): Promise<void>;
-  /** Asks the runtime for one container's status and notes it. Never rejects. */
-  refreshContainer(id: string): Promise<void>;
+  /** Asks the runtime for one container's status and notes it. Resolves with whether the container is over.
+   *  Never rejects. */
+  refreshContainer(id: string): Promise<boolean>;
   /** Follows events and relists until `signal` fires. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -32,13 +33,15 @@ export function createObserver(deps: ObserverDeps): Observer {
   const { view, statuses, clock, log } = deps;
   let hasEvents = true;
 
-  async function refreshContainer(id: string): Promise<void> {
+  async function refreshContainer(id: string): Promise<boolean> {
     try {
       const seen = await statuses.container(id, view.container(id));
       if (seen === undefined) view.forgetContainer(id);
       else view.noteContainer(seen);
+      return seen === undefined || seen.state === 'exited';
     } catch (err) {
       log.warn({ err, containerID: id }, 'Container status could not be read');
+      return false;
     }
   }
 
@@ -53,7 +56,7 @@ export function createObserver(deps: ObserverDeps): Observer {
       view,
       now: () => clock.now(),
       later: timersUntil(clock, signal),
-      refreshContainer: (id: string) => void refreshContainer(id),
+      refreshContainer,
       relist: relistAsked,
     };
     for await (const event of deps.events(signal)) {
