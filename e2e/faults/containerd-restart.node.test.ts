@@ -28,6 +28,13 @@ async function kill({ containerd }: TestContainerd): Promise<void> {
   await ended;
 }
 
+/** An agent must end within a second, runtime or not. */
+async function expectQuickStop(agent: TestAgent): Promise<void> {
+  const startMs = performance.now();
+  expect(await agent.stop('SIGTERM')).toBe(0);
+  expect(performance.now() - startMs).toBeLessThan(1000);
+}
+
 const idOf = (containerID = ''): string => containerID.replace(/^.*:\/\//, '');
 
 test('pods survive a killed containerd; what died meanwhile is restarted; new pods start', async () => {
@@ -95,6 +102,15 @@ test('an agent that starts before its runtime is healthy and starts pods when it
   await agent.put('early.json', manifest('early'));
   await delay(1500);
   expect(await agent.get('/healthz')).toBe('ok');
+  await expectQuickStop(agent);
+  await agent.start();
   await runtime.startAgain();
+  await agent.waitFor('early', isReady, 30_000);
+  // The same with pods running.
+  await runtime.containerd.stop();
+  await delay(500);
+  await expectQuickStop(agent);
+  await runtime.startAgain();
+  await agent.start();
   await agent.waitFor('early', isReady, 30_000);
 });
