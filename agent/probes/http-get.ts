@@ -91,6 +91,12 @@ async function send(url: URL, headers: OutgoingHttpHeaders, signal: AbortSignal)
   return new Promise((resolve, reject) => {
     const outgoing: ClientRequest = start(options, resolve);
     outgoing.on('error', reject);
+    outgoing.on('upgrade', (_, socket) => {
+      socket.destroy();
+      reject(new Error('the server switched protocols unasked'));
+    });
+    // Whatever the server does: a request that is over has an outcome.
+    outgoing.on('close', () => reject(new Error('the connection ended without an answer')));
     outgoing.end();
   });
 }
