@@ -4,10 +4,16 @@ import type { LifecycleHandler, Pod } from '#api/schema/gen/core-v1.ts';
 import { appContainers, initContainers } from '../containers.ts';
 import type { ContainerSpec, KillReason } from '../plan.ts';
 import type { OperationDeps } from './deps.ts';
+import { stopTimeout } from './grace.ts';
 import type { ActionOf } from './types.ts';
 
 /** What is left for the container after its hook used the whole grace period, in seconds. */
 const LEAST_AFTER_HOOK_SECONDS = 2;
+
+export interface KillDeps extends Pick<OperationDeps, 'clock' | 'event' | 'runHandler'> {
+  readonly runtime: Pick<OperationDeps['runtime'], 'stopContainer'>;
+  readonly observer: Pick<OperationDeps['observer'], 'refreshContainer'>;
+}
 
 export interface ContainerKiller {
   /** Ends the container. When `signal` fires, gives up so that it can be called again with a shorter grace;
@@ -15,7 +21,7 @@ export interface ContainerKiller {
   kill(pod: Pod, action: ActionOf<'killContainer'>, signal: AbortSignal): Promise<void>;
 }
 
-export function createContainerKiller(deps: OperationDeps): ContainerKiller {
+export function createContainerKiller(deps: KillDeps): ContainerKiller {
   const { runtime, observer, clock } = deps;
   /** Containers whose preStop hook was begun. */
   const hooked = new Set<string>();
@@ -29,16 +35,22 @@ export function createContainerKiller(deps: OperationDeps): ContainerKiller {
     const { container, gracePeriodSeconds } = action;
     hooked.add(container.id);
     const spec = specOf(pod, container.name);
-    const limit = AbortSignal.timeout(gracePeriodSeconds * 1000);
+    const limit = new AbortController();
+    const timer = clock.setTimer(
+      () => limit.abort(new Error('grace period is over')),
+      gracePeriodSeconds * 1000,
+    );
     const target = { pod, container: spec, containerId: container.id };
     try {
-      await deps.runHandler(handler, target, AbortSignal.any([signal, limit]));
+      await deps.runHandler(handler, target, AbortSignal.any([signal, limit.signal]));
     } catch (thrown) {
       signal.throwIfAborted();
-      const message = limit.aborted
+      const message = limit.signal.aborted
         ? `PreStopHook of container ${container.name} did not end within the grace period of ${gracePeriodSeconds}s`
         : asError(thrown).message;
       deps.event(pod, 'Warning', 'FailedPreStopHook', message, spec);
+    } finally {
+      timer.cancel();
     }
   }
 
@@ -63,7 +75,7 @@ export function createContainerKiller(deps: OperationDeps): ContainerKiller {
         const usedSeconds = Math.floor((clock.monotonic() - startedMs) / 1000);
         leftSeconds = Math.max(LEAST_AFTER_HOOK_SECONDS, gracePeriodSeconds - usedSeconds);
       }
-      const request = { containerId: container.id, timeout: BigInt(Math.ceil(leftSeconds)) };
+      const request = { containerId: container.id, timeout: stopTimeout(leftSeconds) };
       await runtime.stopContainer(request, { signal });
       hooked.delete(container.id);
       await observer.refreshContainer(container.id);

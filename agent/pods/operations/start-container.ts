@@ -17,6 +17,7 @@ import type { ImageUser } from '../../runtime/config/security.ts';
 import { podIdentity } from '../identity.ts';
 import type { ContainerSpec } from '../plan.ts';
 import type { OperationDeps } from './deps.ts';
+import { stopTimeout } from './grace.ts';
 import { relistAndThrow, sandboxConfig } from './sandbox.ts';
 import type { ActionOf, StartOutcome } from './types.ts';
 
@@ -318,8 +319,8 @@ async function postStart(
   } catch (thrown) {
     if (ended.signal.aborted) return;
     deps.event(pod, 'Warning', 'FailedPostStartHook', asError(thrown).message, spec);
-    const grace = BigInt(pod.spec?.terminationGracePeriodSeconds ?? 30);
-    await deps.runtime.stopContainer({ containerId, timeout: grace });
+    const timeout = stopTimeout(pod.spec?.terminationGracePeriodSeconds ?? 30);
+    await deps.runtime.stopContainer({ containerId, timeout });
     await deps.observer.refreshContainer(containerId);
   } finally {
     unsubscribe();
