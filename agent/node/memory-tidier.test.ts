@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { createMemoryTidier } from './memory-tidier.ts';
+
+function start() {
+  const clock = createFakeClock();
+  const stop = new AbortController();
+  let tidied = 0;
+  const tidier = createMemoryTidier({ clock, log: silentLogger, tidy: () => void (tidied += 1) });
+  const running = tidier.run(stop.signal);
+  return {
+    clock,
+    tidier,
+    count: () => tidied,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+test('tidies once after the work has rested', async () => {
+  await using setup = start();
+  setup.tidier.note();
+  for (let second = 0; second < 20; second += 1) {
+    await setup.clock.advance(1_000);
+    setup.tidier.note();
+  }
+  expect(setup.count()).toBe(0);
+  await setup.clock.advance(5_000);
+  expect(setup.count()).toBe(1);
+  await setup.clock.advance(3_600_000);
+  expect(setup.count()).toBe(1);
+});
+
+test('tidies again after the next stretch of work', async () => {
+  await using setup = start();
+  setup.tidier.note();
+  await setup.clock.advance(10_000);
+  setup.tidier.note();
+  await setup.clock.advance(10_000);
+  expect(setup.count()).toBe(2);
+});
