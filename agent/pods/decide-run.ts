@@ -80,14 +80,14 @@ const startupReason = (input: DecideInput): string =>
   initContainers(input.pod).length > 0 ? 'PodInitializing' : 'ContainerCreating';
 
 function planContainers(input: DecideInput, sandbox: ObservedSandbox, draft: Draft): void {
+  // First and in any state of the others: what they are for is to find out why those do not run.
+  for (const container of input.pod.spec?.ephemeralContainers ?? []) {
+    planContainer({ input, sandbox, draft, spec: container, kind: 'ephemeral' });
+  }
   const initialized = planInit(input, sandbox, draft);
   for (const container of appContainers(input.pod)) {
     if (initialized) planContainer({ input, sandbox, draft, spec: container, kind: 'app' });
     else draft.wait(container.name, 'PodInitializing');
-  }
-  if (!initialized) return;
-  for (const container of input.pod.spec?.ephemeralContainers ?? []) {
-    planContainer({ input, sandbox, draft, spec: container, kind: 'ephemeral' });
   }
 }
 

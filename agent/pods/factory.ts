@@ -1,7 +1,6 @@
 /** Makes workers for the pod manager from the parts that all pods share. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { ProbeManager } from '../probes/manager.ts';
 import type { ProbeMemory } from '../probes/memory.ts';
@@ -13,6 +12,7 @@ import type { PodEvent } from './operations/deps.ts';
 import type { PodOperations } from './operations/types.ts';
 import { probeFindings } from './probe-findings.ts';
 import type { RecordStore } from './record.ts';
+import { createRecordWriter, type RecordWriter } from './record-writer.ts';
 import { podStatus } from './status.ts';
 import { type PodStart, PodWorker } from './worker.ts';
 
@@ -37,15 +37,21 @@ export function createWorkerFactory(
   deps: WorkerFactoryDeps,
 ): (start: PodStart, origin: ManifestOrigin) => PodWorker {
   return (start, origin) => {
-    const { pod, startedAtMs } = start;
+    const { pod, startedAtMs, terminal } = start;
     const identity = podIdentity(pod);
     const log = deps.log.child({ pod: podFullName(identity), podUID: identity.uid });
+    const writer = createRecordWriter((record) => deps.records.save(record), {
+      pod,
+      origin,
+      startedAtMs,
+      terminal,
+    });
     return new PodWorker(
       {
         clock: deps.clock,
         log,
         view: deps.view,
-        operations: withRecord(deps, start, origin),
+        operations: withRecord(deps.operations, writer),
         syncProbes: (_pod, observed) => {
           const hostIP = deps.hostIPs()[0] ?? '';
           const { previous } = deps.memory;
@@ -55,7 +61,7 @@ export function createWorkerFactory(
           );
         },
         probeVerdict: (containerId) => deps.probes.verdict(containerId),
-        saveTerminal: (terminal) => deps.records.save({ pod, origin, startedAtMs, terminal }),
+        save: writer.write,
         status: (facts) =>
           podStatus({
             ...facts,
@@ -77,19 +83,18 @@ export function createWorkerFactory(
   };
 }
 
-/** The pod is recorded before anything of it is made, so that whatever exists has a record that can end it. */
-function withRecord(
-  { operations, records }: WorkerFactoryDeps,
-  start: PodStart,
-  origin: ManifestOrigin,
-): PodOperations {
-  const { startedAtMs, terminal } = start;
-  const record = (pod: Pod): Promise<void> => records.save({ pod, origin, startedAtMs, terminal });
+/** The pod is recorded before anything of it is made, so that whatever exists has a record that can end it; and
+ *  nothing is recorded any more when its folder is removed. */
+function withRecord(operations: PodOperations, writer: RecordWriter): PodOperations {
   return {
     ...operations,
     async mountVolumes(pod, signal) {
-      await record(pod);
+      await writer.write({});
       await operations.mountVolumes(pod, signal);
+    },
+    async removePod(pod) {
+      await writer.settled();
+      await operations.removePod(pod);
     },
   };
 }

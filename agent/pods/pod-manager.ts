@@ -15,6 +15,7 @@ import {
   type SourceName,
   type SourcePod,
 } from '../sources/types.ts';
+import { withEphemeralContainersOf } from './ephemeral.ts';
 import { podFullName, podIdentity } from './identity.ts';
 import type { TerminalPhase } from './plan.ts';
 import type { PodRecord } from './record.ts';
@@ -154,7 +155,12 @@ export class PodManager {
   #adopt(name: string, slot: Slot, record: PodRecord): void {
     slot.left = slot.left.filter((other) => other !== record);
     const wanted = slot.desired !== undefined && this.#sameVersion(slot.desired.pod, record.pod);
-    this.#spawn(name, slot, wanted && slot.desired !== undefined ? slot.desired : record, record);
+    this.#spawn(
+      name,
+      slot,
+      wanted && slot.desired !== undefined ? continued(slot.desired, record) : record,
+      record,
+    );
     if (!wanted) slot.active?.worker.remove(gracePeriodSeconds(record.pod));
   }
 
@@ -204,6 +210,12 @@ export class PodManager {
     return this.#deps.versionOf(a) === this.#deps.versionOf(b);
   }
 }
+
+/** The pod of the manifest with what was added to it while it ran. */
+const continued = ({ pod, origin }: SourcePod, record: PodRecord): SourcePod => ({
+  pod: withEphemeralContainersOf(pod, record.pod),
+  origin,
+});
 
 const fullName = (pod: Pod): string => podFullName(podIdentity(pod));
 

@@ -2,8 +2,10 @@
  *  It alone owns the pod's lifecycle; everything else asks it. Operations of different keys run side by side. */
 import { type Backoff, createBackoff } from '#api/kit/backoff.ts';
 import type { Clock } from '#api/kit/clock.ts';
+import { createLimiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop, type Loop } from '#api/kit/loop.ts';
+import { StatusError } from '#api/meta/status-error.ts';
 import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { PodObservation } from '../observe/types.ts';
@@ -25,6 +27,7 @@ import {
   type TerminalPhase,
   type WaitingReason,
 } from './plan.ts';
+import type { RecordChanges } from './record-writer.ts';
 
 export interface PodWorkerDeps {
   readonly clock: Clock;
@@ -34,7 +37,8 @@ export interface PodWorkerDeps {
   /** Starts and stops probes to match the containers that run; `undefined` stops all of the pod's. */
   readonly syncProbes: (pod: Pod, observed: PodObservation | undefined) => void;
   readonly probeVerdict: (containerId: string) => ProbeVerdict | undefined;
-  readonly saveTerminal: (terminal: TerminalPhase, startedAtMs: number) => Promise<void>;
+  /** Keeps what changed of the pod for the next agent. */
+  readonly save: (changes: RecordChanges) => Promise<void>;
   readonly status: (facts: StatusFacts) => PodStatus;
   /** Also called when the pod begins to end. */
   readonly onStatus: (status: PodStatus) => void;
@@ -63,7 +67,6 @@ export interface PodStart {
 const RETRY = { initialMs: 1_000, maxMs: 10_000, resetAfterMs: 60_000 } as const;
 
 export class PodWorker {
-  readonly pod: Pod;
   readonly #deps: PodWorkerDeps;
   readonly #uid: string;
   readonly #startedAtMs: number;
@@ -72,6 +75,8 @@ export class PodWorker {
   readonly #containers = new Map<string, ContainerProgress>();
   readonly #stoppedSandboxes = new Set<string>();
   readonly #removed = new AbortController();
+  readonly #changes = createLimiter(1);
+  #pod: Pod;
   #startBackoff: Backoff = createBackoff(RETRY);
   #intent: PodIntent = { kind: 'run' };
   #volumes: PodProgress['volumes'];
@@ -81,7 +86,7 @@ export class PodWorker {
 
   constructor(deps: PodWorkerDeps, start: PodStart) {
     this.#deps = deps;
-    this.pod = start.pod;
+    this.#pod = start.pod;
     this.#uid = podIdentity(start.pod).uid;
     this.#startedAtMs = start.startedAtMs;
     this.#volumes = start.adopted ? 'unknown' : 'none';
@@ -97,6 +102,11 @@ export class PodWorker {
       onSettled: () => this.#loop.wake(),
       onFailed: (kind, error, retryMs) => this.#onFailed(kind, error, retryMs),
     });
+  }
+
+  /** As it is wanted now. */
+  get pod(): Pod {
+    return this.#pod;
   }
 
   status(): PodStatus {
@@ -120,6 +130,21 @@ export class PodWorker {
       this.#containers.set(name, { ...entry, failure: { ...entry.failure, retryAtMs: 0 } });
     }
     this.#loop.wake();
+  }
+
+  /** Changes what is wanted of the pod while it runs; kept for the next agent before it takes effect.
+   *  @throws StatusError when the pod ends or has ended; what `update` throws */
+  change(update: (pod: Pod) => Pod): Promise<Pod> {
+    return this.#changes.run(async () => {
+      const pod = update(this.#pod);
+      if (this.removing) throw new StatusError('Conflict', 'the pod is being removed');
+      if (this.#terminal !== undefined) throw new StatusError('Conflict', 'the pod has ended');
+      await this.#deps.save({ pod });
+      this.#pod = pod;
+      if (this.#volumes === 'mounted') this.#volumes = 'unknown';
+      this.#loop.wake();
+      return pod;
+    });
   }
 
   /** Ends and removes the pod. A later call may only shorten the grace period. */
@@ -222,7 +247,8 @@ export class PodWorker {
         // From here on something may be mounted, whatever the outcome.
         this.#volumes = 'unknown';
         await operations.mountVolumes(pod, signal);
-        this.#volumes = 'mounted';
+        // A container that was added meanwhile may use further ones.
+        this.#volumes = pod === this.#pod ? 'mounted' : 'unknown';
         return;
       case 'unmountVolumes':
         await operations.unmountVolumes(pod);
@@ -252,7 +278,7 @@ export class PodWorker {
 
   async #finish({ phase, reason, message }: TerminalPhase): Promise<void> {
     this.#terminal = { phase, reason, message };
-    await this.#deps.saveTerminal(this.#terminal, this.#startedAtMs);
+    await this.#deps.save({ terminal: this.#terminal });
   }
 
   async #startContainer(action: ActionOf<'startContainer'>, signal: AbortSignal): Promise<void> {

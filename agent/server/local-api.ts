@@ -8,9 +8,10 @@ import type { ConfigObject, DesiredState } from '../sources/types.ts';
 import { type LogQuery, parseLogQuery } from './log-query.ts';
 import { podObject, sortPods } from './pod-view.ts';
 import type { Route, RouteRequest, RouteResult } from './routes.ts';
+import { type StreamRouteDeps, streamRoutes } from './stream-routes.ts';
 import { watchEvents, watchPods } from './watch.ts';
 
-export interface LocalApiDeps {
+export interface LocalApiDeps extends StreamRouteDeps {
   readonly pods: () => readonly PodEntry[];
   readonly findPod: (namespace: string, name: string) => PodEntry | undefined;
   readonly events: (filter: EventFilter) => readonly Event[];
@@ -24,8 +25,8 @@ export interface LocalApiDeps {
     query: LogQuery,
     signal: AbortSignal,
   ) => Promise<AsyncIterable<Uint8Array>>;
-  /** Address on the runtime where the command's streams are served. @throws StatusError */
-  readonly exec: (entry: PodEntry, request: ExecQuery) => Promise<string>;
+  /** Adds a container to a running pod, as JSON or YAML. @throws StatusError */
+  readonly addEphemeralContainer: (entry: PodEntry, text: string, signal: AbortSignal) => Promise<PodEntry>;
   /** The configuration as `--config` would take it. */
   readonly config: () => unknown;
   /** Every setting with its value and origin as texts. */
@@ -35,13 +36,6 @@ export interface LocalApiDeps {
   readonly onEvent: (listener: (event: Event) => void) => () => void;
   readonly version: () => Promise<unknown>;
   readonly nowText: () => string;
-}
-
-export interface ExecQuery {
-  readonly container: string | undefined;
-  readonly command: readonly string[];
-  readonly stdin: boolean;
-  readonly tty: boolean;
 }
 
 const json = (value: unknown): RouteResult => ({ kind: 'json', value });
@@ -110,10 +104,14 @@ export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
         return { kind: 'stream', chunks, contentType: 'text/plain; charset=utf-8' };
       },
     },
+    ...streamRoutes(deps, entryOf),
     {
       method: 'POST',
-      path: '/exec/:namespace/:name',
-      handle: async (request) => json({ url: await deps.exec(entryOf(request), execQuery(request.query)) }),
+      path: '/pods/:namespace/:name/ephemeralcontainers',
+      handle: async (request) => {
+        const text = await request.body();
+        return json(show(await deps.addEphemeralContainer(entryOf(request), text, request.signal)));
+      },
     },
     { method: 'GET', path: '/config', handle: () => json({ settings: deps.settings() }) },
     { method: 'GET', path: '/configz', handle: () => json(deps.config()) },
@@ -158,15 +156,4 @@ async function remove(deps: LocalApiDeps, { params, query }: RouteRequest): Prom
     throw new StatusError('NotFound', `${kind} ${namespace}/${name} was not applied through this socket`);
   }
   return json({ removed: `${kind} ${namespace}/${name}` });
-}
-
-function execQuery(query: URLSearchParams): ExecQuery {
-  const command = query.getAll('command');
-  if (command.length === 0) throw new StatusError('BadRequest', 'command: at least one word is needed');
-  return {
-    container: query.get('container') ?? undefined,
-    command,
-    stdin: query.get('stdin') === 'true',
-    tty: query.get('tty') === 'true',
-  };
 }

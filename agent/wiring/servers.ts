@@ -1,11 +1,13 @@
 /** What the agent serves: the local socket and the health endpoint. */
 import { formatTime } from '#api/meta/time.ts';
 import { configzBody, effectiveSettings } from '../config/effective.ts';
+import { featureEnabled } from '../config/feature-gates.ts';
 import { containerLogs } from '../server/container-logs.ts';
-import { execUrl } from '../server/exec-url.ts';
+import { addEphemeralContainer } from '../server/ephemeral-container.ts';
 import { healthRoutes } from '../server/health.ts';
 import { type RunningServer, serveHttp } from '../server/http.ts';
 import { localApiRoutes } from '../server/local-api.ts';
+import { attachUrl, execUrl, portForwardUrl } from '../server/stream-urls.ts';
 import { parseKindWord } from '../sources/applied.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
@@ -20,6 +22,7 @@ export async function startServers(
   const { config, log, clock, vocabulary } = base;
   const { podLogsDir } = config;
   const defaultContainerKey = vocabulary.defaultContainer;
+  const streams = { runtime: connection.runtime, view, defaultContainerKey };
   const routes = localApiRoutes({
     pods: () => manager.entries(),
     findPod: (namespace, name) => manager.find(namespace, name),
@@ -38,7 +41,11 @@ export async function startServers(
     },
     logs: (entry, query, signal) =>
       containerLogs({ view, podLogsDir, defaultContainerKey }, entry, query, signal),
-    exec: (entry, query) => execUrl({ runtime: connection.runtime, view, defaultContainerKey }, entry, query),
+    exec: (entry, query) => execUrl(streams, entry, query),
+    attach: (entry, query) => attachUrl(streams, entry, query),
+    portForward: (entry, port) => portForwardUrl(streams, entry, port),
+    addEphemeralContainer: (entry, text, signal) =>
+      addEphemeralContainer({ manager, ...ephemeralRules(base) }, entry, text, signal),
     config: () => configzBody(config),
     settings: () => effectiveSettings(config, base.origins),
     onPodChange: base.changes.subscribe,
@@ -58,3 +65,8 @@ export async function startServers(
   }
   return servers;
 }
+
+const ephemeralRules = ({ config, vocabulary }: Base) => ({
+  enabled: featureEnabled(config, 'EphemeralContainers'),
+  options: { vocabulary, expandedDNSConfig: featureEnabled(config, 'ExpandedDNSConfig') },
+});

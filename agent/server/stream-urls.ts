@@ -1,0 +1,71 @@
+/** Asks the runtime for a streaming session and gives out the address of its streams. */
+import { StatusError } from '#api/meta/status-error.ts';
+import type { RuntimeService } from '#cri/gen/cri-v1.ts';
+import type { RuntimeView } from '../observe/runtime-view.ts';
+import { chooseContainer } from '../pods/choose-container.ts';
+import { podIdentity } from '../pods/identity.ts';
+import type { ContainerSpec } from '../pods/plan.ts';
+import type { PodEntry } from '../pods/pod-manager.ts';
+import type { AttachQuery, ExecQuery } from './stream-routes.ts';
+
+export interface StreamUrlDeps {
+  readonly runtime: Pick<RuntimeService, 'exec' | 'attach' | 'portForward'>;
+  readonly view: Pick<RuntimeView, 'pod'>;
+  readonly defaultContainerKey: string;
+}
+
+/** Address of the streams of a new process. @throws StatusError when the container is unknown or does not run */
+export async function execUrl(deps: StreamUrlDeps, entry: PodEntry, query: ExecQuery): Promise<string> {
+  const { id } = runningContainer(deps, entry, query.container);
+  const { stdin, tty, command } = query;
+  const request = { containerId: id, cmd: command, tty, stdin, stdout: true, stderr: !tty };
+  const { url } = await deps.runtime.exec(request);
+  return url;
+}
+
+/** Address of the streams of the container's own process.
+ *  @throws StatusError when the container is unknown, does not run, or was made without what is asked for */
+export async function attachUrl(deps: StreamUrlDeps, entry: PodEntry, query: AttachQuery): Promise<string> {
+  const { id, spec } = runningContainer(deps, entry, query.container);
+  const { stdin, tty } = query;
+  for (const member of ['stdin', 'tty'] as const) {
+    if (!query[member] || spec[member] === true) continue;
+    throw new StatusError(
+      'BadRequest',
+      `container ${spec.name} was made without ${member}: true in its spec`,
+    );
+  }
+  const { url } = await deps.runtime.attach({ containerId: id, stdin, tty, stdout: true, stderr: !tty });
+  return url;
+}
+
+/** Address of connections to a port on the loopback interface of the pod.
+ *  @throws StatusError when the pod has no sandbox that is ready */
+export async function portForwardUrl(
+  { runtime, view }: StreamUrlDeps,
+  { pod }: PodEntry,
+  port: number,
+): Promise<string> {
+  const { uid, name } = podIdentity(pod);
+  const [sandbox] = view.pod(uid).sandboxes;
+  if (sandbox?.ready !== true) throw new StatusError('BadRequest', `pod ${name} is not running`);
+  const { url } = await runtime.portForward({ podSandboxId: sandbox.id, port: [port] });
+  return url;
+}
+
+interface Running {
+  readonly id: string;
+  readonly spec: ContainerSpec;
+}
+
+function runningContainer(
+  { view, defaultContainerKey }: StreamUrlDeps,
+  { pod }: PodEntry,
+  name: string | undefined,
+): Running {
+  const spec = chooseContainer(pod, name ?? '', defaultContainerKey);
+  const { containers } = view.pod(podIdentity(pod).uid);
+  const container = containers.find((candidate) => candidate.name === spec.name);
+  if (container?.state === 'running') return { id: container.id, spec };
+  throw new StatusError('BadRequest', `container ${spec.name} is not running`);
+}

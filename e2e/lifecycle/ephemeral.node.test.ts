@@ -1,0 +1,148 @@
+/** Containers added to a running pod, and streams to containers that run. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import {
+  type Bench,
+  containerId,
+  hasEnded,
+  hasPhase,
+  holds,
+  IMAGE,
+  isRunning,
+  isWaiting,
+  pod,
+  sh,
+  startBench,
+  statusOf,
+  WAIT,
+} from './support.ts';
+
+describe.concurrent('ephemeral containers', () => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await startBench();
+  });
+  afterAll(() => bench[Symbol.asyncDispose]());
+
+  const add = (name: string, body: object | string): Promise<unknown> =>
+    bench.agent.call(
+      'POST',
+      `/pods/default/${name}-n1/ephemeralcontainers`,
+      typeof body === 'string' ? body : JSON.stringify(body),
+    );
+
+  test('is started once beside the others, in the target’s process namespace, and stays ended', async () => {
+    await bench.agent.put('eph.json', pod('eph', { hostNetwork: false, containers: [sh('app', WAIT)] }));
+    const before = await bench.agent.waitFor('eph', isRunning('app'));
+    const answer = (await add('eph', {
+      ...sh('debug', 'tr "\\0" " " < /proc/1/cmdline; echo; hostname; exit 3'),
+      targetContainerName: 'app',
+    })) as Pod;
+    expect(answer.spec?.ephemeralContainers).toMatchObject([
+      { name: 'debug', imagePullPolicy: 'IfNotPresent', terminationMessagePolicy: 'File' },
+    ]);
+
+    const after = await bench.agent.waitFor('eph', hasEnded('debug'));
+    expect(statusOf(after, 'debug')).toMatchObject({
+      restartCount: 0,
+      state: { terminated: { exitCode: 3, reason: 'Error' } },
+    });
+    expect(after.status?.ephemeralContainerStatuses).toHaveLength(1);
+    expect(containerId(after, 'app')).toBe(containerId(before, 'app'));
+    expect(after.metadata?.uid).toBe(before.metadata?.uid);
+    expect(await bench.logs('eph', 'debug', /eph/)).toMatch(/^sh -c trap exit TERM.*\neph-n1\n$/);
+    const first = containerId(after, 'debug');
+    const same = (found: Pod | undefined): boolean =>
+      found !== undefined && containerId(found, 'debug') === first && hasEnded('debug')(found);
+    await holds(async () => same(await bench.agent.pod('eph')), 2_000);
+    // A manifest that is read again says nothing of the container, and yet it stays.
+    await bench.agent.put('eph.json', pod('eph', { hostNetwork: false, containers: [sh('app', WAIT)] }));
+    await holds(async () => same(await bench.agent.pod('eph')), 1_500);
+    expect(containerId((await bench.agent.pod('eph')) ?? {}, 'app')).toBe(containerId(before, 'app'));
+  });
+
+  test('refuses what cannot be added, with every fault', async () => {
+    await bench.agent.put('bad.json', pod('bad', { containers: [sh('app', WAIT)] }));
+    await bench.agent.waitFor('bad', isRunning('app'));
+    const wrong = add('bad', { name: 'app', image: IMAGE, ports: [], targetContainerName: 'x', y: 1 });
+    const at = 'spec.ephemeralContainers[0]';
+    const error = await wrong.then(String, String);
+    expect(error).toContain(': 422 ');
+    for (const member of ['name', 'ports', 'targetContainerName', 'y'])
+      expect(error).toContain(`${at}.${member}: `);
+    await expect(add('bad', '{')).rejects.toThrow(': 400 ');
+    await expect(add('bad', '')).rejects.toThrow('one EphemeralContainer');
+    await expect(add('none', { name: 'a', image: IMAGE })).rejects.toThrow(': 404 ');
+    expect((await bench.agent.pod('bad'))?.spec?.ephemeralContainers).toBeUndefined();
+  });
+
+  test('takes YAML, uses a volume that no other container uses, and looks at a pod that never starts', async () => {
+    const spec = {
+      restartPolicy: 'OnFailure' as const,
+      volumes: [{ name: 'data', emptyDir: {} }],
+      initContainers: [sh('setup', 'exit 1')],
+      containers: [sh('app', WAIT)],
+    };
+    await bench.agent.put('stuck.json', pod('stuck', spec));
+    await bench.agent.waitFor('stuck', isWaiting('setup', 'CrashLoopBackOff'));
+    await add(
+      'stuck',
+      `name: look\nimage: ${IMAGE}\ncommand: [sh, -c, "echo here > /d/f; cat /d/f"]\nvolumeMounts:\n- {name: data, mountPath: /d}\n`,
+    );
+    const found = await bench.agent.waitFor('stuck', hasEnded('look'));
+    expect(statusOf(found, 'look')?.state?.terminated?.exitCode).toBe(0);
+    expect(await bench.logs('stuck', 'look')).toBe('here\n');
+  });
+
+  test('ends with its pod', async () => {
+    await bench.agent.put(
+      'job.json',
+      pod('job', { restartPolicy: 'Never', containers: [sh('app', 'sleep 4')] }),
+    );
+    await bench.agent.waitFor('job', isRunning('app'));
+    await add('job', sh('debug', WAIT));
+    await bench.agent.waitFor('job', isRunning('debug'));
+    const found = await bench.agent.waitFor('job', (p) => hasPhase('Succeeded')(p) && hasEnded('debug')(p));
+    await expect(add('job', sh('late', WAIT))).rejects.toThrow(': 409 ');
+    await bench.agent.drop('job.json');
+    await bench.event('job', 'Killing', /debug/);
+    expect(containerId(found, 'debug')).not.toBe('');
+  });
+});
+
+describe('ephemeral containers and agent restarts', () => {
+  test('keep running, are known to the next agent, and go with the pod', async () => {
+    await using bench = await startBench();
+    const { agent } = bench;
+    await agent.put('web.json', pod('web', { containers: [sh('app', WAIT)] }));
+    await agent.waitFor('web', isRunning('app'));
+    const path = '/pods/default/web-n1/ephemeralcontainers';
+    await agent.call('POST', path, JSON.stringify(sh('once', 'echo ran; exit 0')));
+    await agent.call('POST', path, JSON.stringify(sh('stays', WAIT)));
+    const before = await agent.waitFor('web', (p) => hasEnded('once')(p) && isRunning('stays')(p));
+    const record = join(agent.root, 'pods', before.metadata?.uid ?? '', 'pod.json');
+    expect(await readFile(record, 'utf8')).toContain('"once"');
+
+    await agent.stop('SIGKILL');
+    await agent.start();
+    const after = await agent.waitFor('web', (p) => isRunning('app', 'stays')(p) && hasEnded('once')(p));
+    for (const name of ['app', 'once', 'stays'])
+      expect(containerId(after, name), name).toBe(containerId(before, name));
+    await holds(async () => {
+      const found = (await agent.pod('web')) ?? {};
+      return containerId(found, 'once') === containerId(before, 'once');
+    }, 2_000);
+
+    // A changed manifest is another pod: it has no such containers.
+    await agent.put('web.json', pod('web', { containers: [sh('app', `: ; ${WAIT}`)] }));
+    const replaced = await agent.waitFor(
+      'web',
+      (p) => p.metadata?.uid !== before.metadata?.uid && isRunning('app')(p),
+    );
+    expect(replaced.spec?.ephemeralContainers).toBeUndefined();
+    const { containers } = await bench.cri.runtime.listContainers({});
+    expect(containers.map(({ id }) => id)).not.toContain(containerId(before, 'stays'));
+  });
+});
