@@ -1,5 +1,6 @@
 /** Runs one credential plugin: request on its standard input, answer on its standard output. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable, Writable } from 'node:stream';
 import { asError } from '#api/kit/clock.ts';
 
 /** A plugin that could not be run or failed. Holds nothing that the plugin printed: that may be a secret. */
@@ -33,28 +34,36 @@ export async function runPlugin(run: PluginRun): Promise<string> {
     signal: AbortSignal.any([signal, deadline]),
     killSignal: 'SIGKILL',
   });
+  const ended = untilEnded(child);
   const parts: Buffer[] = [];
   let bytes = 0;
-  child.stdout.on('data', (part: Buffer) => {
+  // Without free descriptors there is neither a process nor its pipes, whatever the types say.
+  const { stdin, stdout }: { stdin?: Writable | null; stdout?: Readable | null } = child;
+  stdout?.on('data', (part: Buffer) => {
     bytes += part.length;
     if (bytes > LARGEST_ANSWER_BYTES) child.kill('SIGKILL');
     else parts.push(part);
   });
   // A plugin may end without reading its request.
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(input);
-  const failure = await new Promise<string | undefined>((resolve) => {
+  stdin?.on('error', () => undefined);
+  stdin?.end(input);
+  const failure = await ended;
+  signal.throwIfAborted();
+  if (deadline.aborted) throw new PluginError(`did not answer within ${timeoutMs} ms`);
+  if (bytes > LARGEST_ANSWER_BYTES) throw new PluginError(`printed more than ${LARGEST_ANSWER_BYTES} bytes`);
+  if (failure !== undefined) throw new PluginError(failure);
+  return Buffer.concat(parts).toString('utf8');
+}
+
+/** Why it failed; undefined when it ended well. */
+function untilEnded(child: ChildProcess): Promise<string | undefined> {
+  return new Promise((resolve) => {
     child.on('error', (error) => resolve(`could not be run: ${describeError(asError(error))}`));
     child.on('close', (code, killedBy) => {
       if (code === 0) resolve(undefined);
       else resolve(killedBy === null ? `exited with code ${code}` : `was ended by ${killedBy}`);
     });
   });
-  signal.throwIfAborted();
-  if (deadline.aborted) throw new PluginError(`did not answer within ${timeoutMs} ms`);
-  if (bytes > LARGEST_ANSWER_BYTES) throw new PluginError(`printed more than ${LARGEST_ANSWER_BYTES} bytes`);
-  if (failure !== undefined) throw new PluginError(failure);
-  return Buffer.concat(parts).toString('utf8');
 }
 
 function describeError(error: Error): string {
