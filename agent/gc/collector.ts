@@ -1,4 +1,4 @@
-/** Removes dead containers and sandboxes once a minute, as the settings say. Decides nothing itself. */
+/** Removes dead containers and sandboxes at the start and then once a minute, as the settings say. Decides nothing itself. */
 import { type Clock, sleep } from '#api/kit/clock.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { ObservedContainer, ObservedSandbox } from '../observe/types.ts';
@@ -22,11 +22,10 @@ export async function runCollector(
   signal: AbortSignal,
 ): Promise<void> {
   while (!signal.aborted) {
-    await sleep(deps.clock, PERIOD_MS, signal).catch(() => undefined);
-    if (signal.aborted) return;
     await collect(deps, options, signal).catch((err: unknown) => {
       if (!signal.aborted) deps.log.warn({ err }, 'Dead containers were not collected');
     });
+    await sleep(deps.clock, PERIOD_MS, signal).catch(() => undefined);
   }
 }
 

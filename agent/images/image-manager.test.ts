@@ -179,6 +179,7 @@ describe('ensureImage', () => {
     onPull(() => Promise.resolve());
     expect(await manager.ensureImage(base)).toMatchObject({ kind: 'present' });
     onPull(() => Promise.reject(new Error('again')));
+    await manager.ensureImage({ ...base, pullPolicy: 'Always' });
     const again = await manager.ensureImage({ ...base, pullPolicy: 'Always' });
     expect(again.kind === 'waiting' && again.retryAtMs - clock.now()).toBe(10_000);
     manager.forgetPod('pod-1');

@@ -21,6 +21,9 @@ export type PullAttempt = (
   reference: ImageReference,
 ) => Promise<EnsureImageResult>;
 
+/** So long the failure itself is shown; whoever asks then is told of the back-off. */
+const SHOW_FAILURE_MS = 1_000;
+
 export function createPullAttempt(deps: PullAttemptDeps): PullAttempt {
   const { clock, log, puller, history, presence } = deps;
 
@@ -66,11 +69,11 @@ export function createPullAttempt(deps: PullAttemptDeps): PullAttempt {
       signal.throwIfAborted();
       const error = asError(thrown);
       const failure = classifyPullFailure(image, error.message);
-      const retryAtMs = history.fail(podUID, image, failure);
+      const backOffUntilMs = history.fail(podUID, image, failure);
       const message = `Failed to pull image "${image}": ${error.message}`;
       request.onEvent?.({ type: 'Warning', reason: 'Failed', message });
-      log.warn({ err: error, image, podUID, retryAtMs }, 'Image pull failed');
-      return { kind: 'waiting', ...failure, retryAtMs };
+      log.warn({ err: error, image, podUID, backOffUntilMs }, 'Image pull failed');
+      return { kind: 'waiting', ...failure, retryAtMs: clock.now() + SHOW_FAILURE_MS };
     }
   };
 }

@@ -1,6 +1,7 @@
 /** Startup, liveness and readiness probes through every handler. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isReady } from '../../testing/agent.ts';
+import { eventually } from '../../testing/wait.ts';
 import { type Bench, holds, isRunning, pod, restarts, sh, startBench, statusOf, WAIT } from './support.ts';
 
 const often = { periodSeconds: 1, failureThreshold: 1 } as const;

@@ -1,0 +1,56 @@
+/** Containers that the agent did not make, and containers that a pod gets later. */
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { isReady } from '../../testing/agent.ts';
+import { eventually } from '../../testing/wait.ts';
+import { IMAGE, isWaiting, pod, sh, startBench, statusOf, WAIT } from './support.ts';
+
+test('containers that somebody else made are left alone, even under the same names', async () => {
+  await using bench = await startBench([
+    '--maximum-dead-containers-per-container=0',
+    '--maximum-dead-containers=0',
+    '--minimum-container-ttl-duration=0s',
+  ]);
+  const { runtime } = bench.cri;
+  const uid = randomUUID();
+  const linux = { securityContext: { namespaceOptions: { network: 'NODE', pid: 'CONTAINER' } } } as const;
+  const config = { metadata: { name: 'mine-n1', namespace: 'default', uid, attempt: 0 }, linux } as const;
+  const { podSandboxId } = await runtime.runPodSandbox({ config });
+  const make = async (name: string, script: string) => {
+    const { containerId } = await runtime.createContainer({
+      podSandboxId,
+      config: { metadata: { name, attempt: 0 }, image: { image: IMAGE }, command: ['sh', '-c', script] },
+      sandboxConfig: config,
+    });
+    await runtime.startContainer({ containerId });
+    return containerId;
+  };
+  const running = await make('runs', WAIT);
+  const ended = await make('ended', 'exit 1');
+  await bench.agent.put('mine.json', pod('mine', { containers: [sh('runs', WAIT)] }));
+  await bench.agent.waitFor('mine', isReady);
+  await bench.agent.stop('SIGKILL');
+  await bench.agent.start();
+  await bench.agent.waitFor('mine', isReady);
+  await bench.agent.drop('mine.json');
+  await eventually(async () => (await bench.agent.pods()).length === 0, { timeoutMs: 20_000 });
+  const { containers } = await runtime.listContainers({ filter: { podSandboxId } });
+  const states = Object.fromEntries(containers.map(({ id, state }) => [id, state]));
+  expect(states).toEqual({ [running]: 'CONTAINER_RUNNING', [ended]: 'CONTAINER_EXITED' });
+  await runtime.stopPodSandbox({ podSandboxId });
+  await runtime.removePodSandbox({ podSandboxId });
+});
+
+test('an agent with another root leaves the pods of this one alone', async () => {
+  await using one = await startBench();
+  await one.agent.put('theirs.json', pod('theirs', { containers: [sh('c', WAIT)] }));
+  const before = await one.agent.waitFor('theirs', isReady);
+  await using other = await startBench();
+  await other.agent.put('theirs.json', pod('theirs', { containers: [sh('c', WAIT)] }));
+  await other.agent.waitFor('theirs', isReady);
+  await other.agent.drop('theirs.json');
+  await eventually(async () => (await other.agent.pods()).length === 0, { timeoutMs: 20_000 });
+  const after = await one.agent.waitFor('theirs', isReady);
+  expect(statusOf(after, 'c')).toEqual(statusOf(before, 'c'));
+  expect(isWaiting('c', 'CrashLoopBackOff')(after)).toBe(false);
+});
