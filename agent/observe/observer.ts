@@ -2,6 +2,7 @@
  *  An event is a fact at once; the runtime's own status follows some 50 ms later and adds reason and message. */
 import { type Clock, sleep, type Timer } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { createLoop } from '#api/kit/loop.ts';
 import type { RuntimeEvent } from '#cri/client/runtime-event.ts';
 import { applyEvent } from './apply-event.ts';
 import { type RelistDeps, relist } from './relist.ts';
@@ -31,7 +32,7 @@ const RESUBSCRIBE_MS = 1_000;
 
 export function createObserver(deps: ObserverDeps): Observer {
   const { view, statuses, clock, log } = deps;
-  let hasEvents = true;
+  let hasEvents = false;
 
   async function refreshContainer(id: string): Promise<boolean> {
     try {
@@ -51,6 +52,16 @@ export function createObserver(deps: ObserverDeps): Observer {
     relistInTurn().catch((err: unknown) => log.debug({ err }, 'Relist after an unknown event failed'));
   }
 
+  const relistLoop = createLoop({
+    clock,
+    retryMs: RELIST_WITHOUT_EVENTS_MS,
+    onError: (err) => log.warn({ err }, 'Runtime could not be listed; trying again'),
+    async step(signal) {
+      await relistInTurn(signal);
+      return clock.now() + (hasEvents ? RELIST_WITH_EVENTS_MS : RELIST_WITHOUT_EVENTS_MS);
+    },
+  });
+
   async function follow(signal: AbortSignal): Promise<void> {
     const eventDeps = {
       view,
@@ -63,21 +74,19 @@ export function createObserver(deps: ObserverDeps): Observer {
       if (event.kind === 'resync') {
         hasEvents = true;
         await relistInTurn(signal);
-      } else if (event.kind === 'unsupported') hasEvents = false;
-      else applyEvent(eventDeps, event);
+      } else if (event.kind === 'unsupported') {
+        hasEvents = false;
+        relistLoop.wake();
+      } else applyEvent(eventDeps, event);
     }
   }
 
-  async function repeat(
-    task: (signal: AbortSignal) => Promise<void>,
-    pauseMs: () => number,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async function followForever(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      await task(signal).catch((err: unknown) => {
+      await follow(signal).catch((err: unknown) => {
         if (!signal.aborted) log.warn({ err }, 'Runtime could not be observed; trying again');
       });
-      await sleep(clock, pauseMs(), signal).catch(() => undefined);
+      await sleep(clock, RESUBSCRIBE_MS, signal).catch(() => undefined);
     }
   }
 
@@ -85,12 +94,8 @@ export function createObserver(deps: ObserverDeps): Observer {
     relist: relistInTurn,
     refreshContainer,
     async run(signal) {
-      const relistPause = (): number => (hasEvents ? RELIST_WITH_EVENTS_MS : RELIST_WITHOUT_EVENTS_MS);
-      const followPause = (): number => (hasEvents ? RESUBSCRIBE_MS : RELIST_WITH_EVENTS_MS);
-      await Promise.all([
-        repeat(follow, followPause, signal),
-        repeat((inner) => relistInTurn(inner), relistPause, signal),
-      ]);
+      relistLoop.wake();
+      await Promise.all([followForever(signal), relistLoop.run(signal)]);
     },
   };
 }
