@@ -38,7 +38,7 @@ const DISABLED: readonly string[] = [
 const BUILD_TIMEOUT_MS = 600_000;
 
 /** Folder of the cached system, built first when the recipe changed or there is none. Needs root and, for building,
- *  a Debian mirror (NODEAGENT_DEBIAN_MIRROR, http://deb.debian.org/debian unless set). */
+ *  a Debian mirror: NODEAGENT_DEBIAN_MIRROR, or the one that debootstrap uses by itself. */
 export async function cachedRootfs(): Promise<string> {
   const recipe = createHash('sha256')
     .update(JSON.stringify([SUITE, PACKAGES, DISABLED]))
@@ -55,12 +55,22 @@ export async function cachedRootfs(): Promise<string> {
 }
 
 async function build(folder: string): Promise<void> {
-  const mirror = process.env['NODEAGENT_DEBIAN_MIRROR'] ?? 'http://deb.debian.org/debian';
-  process.stdout.write(`building the end-to-end system from ${mirror}; this is done once\n`);
-  await run('debootstrap', ['--variant=minbase', `--include=${PACKAGES.join(',')}`, SUITE, folder, mirror], {
-    timeout: BUILD_TIMEOUT_MS,
-    maxBuffer: 64 * 1024 * 1024,
-  });
+  const mirror = process.env['NODEAGENT_DEBIAN_MIRROR'];
+  process.stdout.write('building the end-to-end system from a Debian mirror; this is done once\n');
+  await run(
+    'debootstrap',
+    [
+      '--variant=minbase',
+      `--include=${PACKAGES.join(',')}`,
+      SUITE,
+      folder,
+      ...(mirror === undefined ? [] : [mirror]),
+    ],
+    {
+      timeout: BUILD_TIMEOUT_MS,
+      maxBuffer: 64 * 1024 * 1024,
+    },
+  );
   await run('systemctl', [`--root=${folder}`, 'disable', ...DISABLED]);
   await rm(join(folder, 'var/cache/apt/archives'), { recursive: true, force: true });
   await rm(join(folder, 'var/lib/apt/lists'), { recursive: true, force: true });
