@@ -32,7 +32,7 @@ async function main(command: string | undefined): Promise<void> {
       return;
     case undefined:
     default:
-      throw new RangeError('usage: containerd-unit.ts prepare|load-images|stop-pods');
+      throw new RangeError('usage: containerd-unit prepare|load-images|stop-pods');
   }
 }
 

@@ -1,10 +1,13 @@
+import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createTempDir } from '../testing/temp.ts';
 import { type InstallDeps, install, uninstall } from './install.ts';
 
+const run = promisify(execFile);
 const REPOSITORY = resolve(import.meta.dirname, '..');
 /** A runtime that need not be there: nothing is started below another root. */
 const ENDPOINT = 'unix:///run/other.sock';
@@ -43,16 +46,14 @@ describe('install', () => {
         '/usr/local/bin/nodeagent',
         '/usr/local/lib/nodeagent/bin/node',
         '/usr/local/lib/nodeagent/package.json',
-        '/usr/local/lib/nodeagent/packaging/install.ts',
-        '/usr/local/lib/nodeagent/node_modules/pino/package.json',
+        '/usr/local/lib/nodeagent/packaging/config.yaml',
+        '/usr/local/lib/nodeagent/dist/nodeagent.js',
+        '/usr/local/lib/nodeagent/dist/containerd-unit.js',
+        '/usr/local/lib/nodeagent/dist/node_modules/koffi/package.json',
         '/usr/local/lib/systemd/system/nodeagent.service',
       ]),
     );
-    expect(installed.filter((path) => path.startsWith('/usr/local/lib/nodeagent/agent/demo'))).toEqual([]);
-    expect(installed.filter((path) => !path.includes('node_modules') && path.endsWith('.test.ts'))).toEqual(
-      [],
-    );
-    expect(installed.filter((path) => path.includes('node_modules/vitest/'))).toEqual([]);
+    expect(installed.filter((path) => path.endsWith('.ts'))).toEqual([]);
     expect(target.calls).toEqual([`--root=${dir.path} enable nodeagent.service`]);
     expect((await stat(`${dir.path}/usr/local/bin/nodeagent`)).mode & 0o777).toBe(0o755);
   });
@@ -65,6 +66,22 @@ describe('install', () => {
     await target.install();
     await target.install();
     expect(await readFile(`${dir.path}/etc/nodeagent/config.yaml`, 'utf8')).toBe('mine\n');
+  });
+});
+
+describe('the installed program', () => {
+  test('runs, and installs itself elsewhere', async () => {
+    await using dir = await createTempDir();
+    await staged(dir.path).install();
+    const program = `${dir.path}/usr/local/lib/nodeagent`;
+    const nodeagent = (...args: string[]) =>
+      run(`${program}/bin/node`, [`${program}/dist/nodeagent.js`, ...args]);
+    expect((await nodeagent('--version')).stdout).toMatch(/^nodeagent \d/);
+    const again = join(dir.path, 'again');
+    await nodeagent('install', `--root=${again}`, `--container-runtime-endpoint=${ENDPOINT}`);
+    expect(await files(again)).toEqual(
+      expect.arrayContaining(['/usr/local/lib/nodeagent/dist/nodeagent.js', '/etc/nodeagent/config.yaml']),
+    );
   });
 });
 

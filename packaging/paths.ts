@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /** Absolute paths, below `root` when the installation is staged elsewhere. */
 export interface InstallPaths {
-  /** The program: Node, sources, packages. */
+  /** The program: Node, the bundle, what to install it from. */
   readonly program: string;
   readonly command: string;
   readonly units: string;

