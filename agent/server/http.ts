@@ -1,6 +1,12 @@
 /** A small HTTP server: routes with parameters, JSON answers, streams, errors as Status objects. */
 import { chmod, mkdir, rm } from 'node:fs/promises';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
 import { dirname } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -26,13 +32,26 @@ export interface RunningServer {
 /** Largest request body, in bytes. */
 const LARGEST_BODY = 3 * 1024 * 1024;
 
+/** A client that is slow to ask does not hold its connection for long; answers may take any time. */
+const LIMITS: ServerOptions = {
+  headersTimeout: 10_000,
+  requestTimeout: 60_000,
+  keepAliveTimeout: 5_000,
+  connectionsCheckingInterval: 2_000,
+  maxHeaderSize: 16 * 1024,
+};
+/** The health endpoint is open to everyone near: descriptors must be left for pods. */
+const MOST_TCP_CONNECTIONS = 64;
+
 export async function serveHttp(deps: HttpServerDeps, listen: Listen): Promise<RunningServer> {
-  const server = createServer((request, response) => void answer(deps, request, response));
+  const server = createServer(LIMITS, (request, response) => void answer(deps, request, response));
   if (listen.kind === 'unix') {
     await mkdir(dirname(listen.path), { recursive: true, mode: 0o750 });
     await rm(listen.path, { force: true });
-  }
+  } else server.maxConnections = MOST_TCP_CONNECTIONS;
   await listening(server, listen);
+  // A connection that could not be taken is no reason to end the agent.
+  server.on('error', (err) => deps.log.warn({ err }, 'Connection was not accepted'));
   if (listen.kind === 'unix') await chmod(listen.path, 0o600);
   const address = server.address();
   return {
@@ -66,10 +85,12 @@ async function answer(
   response: ServerResponse,
 ): Promise<void> {
   try {
-    const url = new URL(request.url ?? '/', 'http://agent');
+    const url = requestUrl(request.url ?? '/');
     const match = findMatch(routes, request.method ?? 'GET', url.pathname);
     await handle(match, url, request, response);
   } catch (thrown) {
+    // Nobody is left to be answered, and going away is no fault.
+    if (response.destroyed) return;
     const error =
       thrown instanceof StatusError
         ? thrown
@@ -78,6 +99,13 @@ async function answer(
     if (response.headersSent) response.destroy();
     else sendJson(response, error.code, error.toStatus());
   }
+}
+
+/** The target as it was sent: one that begins with two slashes names no host. @throws StatusError */
+function requestUrl(target: string): URL {
+  const url = target.startsWith('/') ? URL.parse(`http://agent${target}`) : null;
+  if (url !== null) return url;
+  throw new StatusError('BadRequest', 'the request target is not a path');
 }
 
 function findMatch(routes: readonly Route[], method: string, path: string): Match {

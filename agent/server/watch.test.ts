@@ -83,4 +83,16 @@ describe('watchEvents', () => {
     source.tell(event('b'));
     expect([uidOf(await first), uidOf(await lines.next())]).toEqual(['a', 'b']);
   });
+
+  test('cuts a client off that has stopped reading', async () => {
+    const source = createSource<[Event]>();
+    const lines = watchEvents(
+      { list: () => [event('a')], onEvent: source.subscribe, isWanted: () => true },
+      new AbortController().signal,
+    );
+    expect(uidOf(await lines.next())).toBe('a');
+    for (let count = 0; count < 20_000; count += 1) source.tell(event('b'));
+    expect((await lines.next()).done).toBe(true);
+    expect(source.listeners.size).toBe(0);
+  });
 });

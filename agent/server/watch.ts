@@ -67,15 +67,17 @@ export async function* watchEvents(
   const waiting: Event[] = [...list()];
   const changes = createWaker(signal);
   const unsubscribe = onEvent((event) => {
-    if (!isWanted(event)) return;
+    // A client that has stopped reading must not make the agent keep what it misses.
+    if (!isWanted(event) || waiting.length > MOST_WAITING_EVENTS) return;
     waiting.push(event);
     changes.wake();
   });
   try {
     do {
-      for (let event = waiting.shift(); event !== undefined; event = waiting.shift()) {
-        yield line('ADDED', event);
+      while (waiting.length > 0) {
         if (waiting.length > MOST_WAITING_EVENTS) return;
+        const event = waiting.shift();
+        if (event !== undefined) yield line('ADDED', event);
       }
     } while (await changes.next());
   } finally {

@@ -1,0 +1,131 @@
+import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { type Logger, silentLogger } from '#api/kit/logger.ts';
+import { type RunningServer, serveHttp } from './http.ts';
+import type { Route, RouteResult } from './routes.ts';
+
+let dir: string;
+const servers: RunningServer[] = [];
+const logged: string[] = [];
+const log: Logger = {
+  ...silentLogger,
+  error: (_, message) => void logged.push(message),
+  warn: (_, message) => void logged.push(message),
+};
+beforeEach(async () => {
+  dir = await mkdtemp('/tmp/na-http-');
+  logged.length = 0;
+});
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+  await rm(dir, { recursive: true, force: true });
+});
+
+const text = (value: string): RouteResult => ({ kind: 'text', text: value });
+const healthz: Route = { method: 'GET', path: '/healthz', handle: () => text('ok') };
+
+async function serve(routes: readonly Route[]): Promise<number> {
+  const server = await serveHttp({ log, routes }, { kind: 'tcp', address: '127.0.0.1', port: 0 });
+  servers.push(server);
+  return server.port;
+}
+
+/** Everything that the server says to these bytes until it hangs up. */
+function say(port: number, bytes: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let answer = '';
+    socket.on('data', (data: Buffer) => {
+      answer += data.toString();
+    });
+    socket.on('error', reject);
+    socket.on('close', () => resolve(answer));
+    socket.write(bytes);
+  });
+}
+
+const get = (target: string): string => `GET ${target} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n`;
+
+describe('serveHttp', () => {
+  test.each<[string, string]>([
+    ['/healthz', '200'],
+    ['/healthz?verbose', '200'],
+    ['//', '404'],
+    ['//evil.example/healthz', '404'],
+    ['/%', '404'],
+    ['/%00', '404'],
+    ['/../../etc/passwd', '404'],
+    ['http://', '400'],
+    ['http://evil.example/healthz', '400'],
+    ['*', '400'],
+  ])('answers GET %s with %s and logs nothing', async (target, status) => {
+    const port = await serve([healthz]);
+    expect(await say(port, get(target))).toContain(`HTTP/1.1 ${status} `);
+    expect(logged).toEqual([]);
+  });
+
+  test.each<[string, string, string]>([
+    ['a request that is none', 'hello\r\n\r\n', '400'],
+    ['headers that are too large', `GET / HTTP/1.1\r\nhost: x\r\na: ${'b'.repeat(20_000)}\r\n\r\n`, '431'],
+  ])('refuses %s', async (_, bytes, status) => {
+    expect(await say(await serve([healthz]), bytes)).toContain(` ${status} `);
+  });
+
+  test('refuses a body that is too large', async () => {
+    const echo: Route = {
+      method: 'POST',
+      path: '/echo',
+      handle: async ({ body }) => text(await body()),
+    };
+    const port = await serve([echo]);
+    const length = 3 * 1024 * 1024 + 1;
+    const head = `POST /echo HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: ${length}\r\n\r\n`;
+    expect(await say(port, head + 'x'.repeat(length))).toContain(' 413 ');
+  });
+
+  test('takes a client that went away for no fault', async () => {
+    const gone = Promise.withResolvers<void>();
+    const slow: Route = {
+      method: 'GET',
+      path: '/slow',
+      handle: ({ signal }) =>
+        new Promise((_, reject) => {
+          asked.resolve();
+          signal.addEventListener(
+            'abort',
+            () => {
+              reject(new Error('client went away'));
+              setImmediate(gone.resolve);
+            },
+            { once: true },
+          );
+        }),
+    };
+    const asked = Promise.withResolvers<void>();
+    const socket = connect(await serve([slow]), '127.0.0.1');
+    socket.write(get('/slow'));
+    await asked.promise;
+    socket.destroy();
+    await gone.promise;
+    expect(logged).toEqual([]);
+  });
+
+  test('keeps no more connections than leave descriptors for pods', async () => {
+    const port = await serve([healthz]);
+    const idle = Array.from({ length: 64 }, () => connect(port, '127.0.0.1'));
+    await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
+    const turnedAway = connect(port, '127.0.0.1');
+    await new Promise((resolve) => turnedAway.once('close', resolve));
+    expect(idle.filter((socket) => socket.destroyed)).toEqual([]);
+    for (const socket of idle) socket.destroy();
+  });
+
+  test('makes a socket for root alone', async () => {
+    const path = join(dir, 'new', 'a.sock');
+    servers.push(await serveHttp({ log, routes: [healthz] }, { kind: 'unix', path }));
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(dir, 'new'))).mode & 0o007).toBe(0);
+  });
+});
