@@ -1,41 +1,20 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { isReady, TestAgent } from '../../testing/agent.ts';
+import { CLI, type CliProcess, type Ended, runCli, startCli } from '../../testing/cli.ts';
 import { eventually } from '../../testing/wait.ts';
 
-const BIN = join(import.meta.dirname, '..', 'bin.ts');
 const WAIT = 'trap "exit 0" TERM; while :; do sleep 1000 & wait $!; done';
 
 let agent: TestAgent;
 
-interface Ended {
-  readonly code: number | null;
-  readonly out: string;
-  readonly err: string;
-}
-
-function start(args: readonly string[]): ChildProcess & { readonly ended: Promise<Ended> } {
-  const child = spawn(process.execPath, [BIN, ...args], {
-    env: { ...process.env, NODEAGENT_SOCKET: agent.socket },
-    cwd: agent.folder,
-  });
-  const ended = Promise.all([once(child, 'close'), readAll(child.stdout), readAll(child.stderr)]).then(
-    ([, out, err]) => ({ code: child.exitCode, out, err }),
-  );
-  return Object.assign(child, { ended });
-}
-
-function run(args: readonly string[], input: string | Uint8Array = ''): Promise<Ended> {
-  const child = start(args);
-  // A command that reads nothing may have ended already.
-  child.stdin?.on('error', () => undefined);
-  child.stdin?.end(input);
-  return child.ended;
-}
+const start = (args: readonly string[]): CliProcess => startCli(agent, args);
+const run = (args: readonly string[], input?: string | Uint8Array): Promise<Ended> =>
+  runCli(agent, args, input);
 
 const podText = (name: string, script: string, more: object = {}): string =>
   JSON.stringify({
@@ -51,7 +30,7 @@ const podText = (name: string, script: string, more: object = {}): string =>
   });
 
 beforeAll(async () => {
-  agent = await TestAgent.create({ endpoint: inject('criEndpoint'), program: [BIN, 'run'] });
+  agent = await TestAgent.create({ endpoint: inject('criEndpoint'), program: [CLI, 'run'] });
   await agent.put('web.json', podText('web', `for i in 1 2 3; do echo line $i; done; ${WAIT}`));
   await agent.put(
     'bad.yaml',
@@ -137,7 +116,7 @@ describe('exec', () => {
     // The size comes on a stream of its own, a moment after the command has begun.
     const sized = 'until stty size 2>&1 | grep -q "^[1-9]"; do sleep 0.1; done; stty size; exit 5';
     const command = `exec -it web -- sh -c '${sized}'`;
-    const inner = `stty rows 33 cols 101; ${process.execPath} ${BIN} ${command}; echo code $?; stty -a`;
+    const inner = `stty rows 33 cols 101; ${process.execPath} ${CLI} ${command}; echo code $?; stty -a`;
     const child = spawn('script', ['-qec', inner, '/dev/null'], {
       env: { ...process.env, NODEAGENT_SOCKET: agent.socket },
       stdio: ['pipe', 'pipe', 'inherit'],

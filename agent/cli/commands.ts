@@ -14,6 +14,12 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'events', summary: 'tell what happened', load: () => import('./events.ts') },
   { name: 'logs', summary: 'print what a container wrote', load: () => import('./logs.ts') },
   { name: 'exec', summary: 'run a command in a container', load: () => import('./exec.ts') },
+  { name: 'attach', summary: 'join the process of a container', load: () => import('./attach.ts') },
+  {
+    name: 'debug',
+    summary: 'add a container to a pod that runs, to look into it',
+    load: () => import('./debug.ts'),
+  },
   { name: 'apply', summary: 'run pods from manifests given by hand', load: () => import('./apply.ts') },
   { name: 'delete', summary: 'end pods that were applied', load: () => import('./delete.ts') },
   {

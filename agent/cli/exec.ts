@@ -1,12 +1,10 @@
 /** `nodeagent exec` */
-import { RemoteCommandError, StreamingError } from '#cri/streaming/errors.ts';
-import { execStream } from '#cri/streaming/remote-command.ts';
-import { fetchPods, isPlainObject, textMember } from './answers.ts';
-import { ApiError } from './api-client.ts';
+import { fetchPods } from './answers.ts';
 import type { Arguments } from './arguments.ts';
-import { type Command, type CommandContext, defineCommand } from './command.ts';
-import { CommandError, UsageError } from './errors.ts';
+import { type Command, defineCommand } from './command.ts';
+import { UsageError } from './errors.ts';
 import { findPod, parsePodName } from './find-pod.ts';
+import { chooseStreams, fetchSessionUrl, runSession } from './session.ts';
 
 const options = {
   stdin: { type: 'boolean', short: 'i', help: 'pass standard input on' },
@@ -27,24 +25,19 @@ export const command: Command = defineCommand({
     ['exec -i web -c proxy -- sh -c "cat > /tmp/x" < x', 'a file into another container'],
   ],
   async run(args, context) {
-    const { api, err, input, signal } = context;
+    const { api, signal } = context;
     const { pod: text, argv } = execArguments(args);
-    const stdin = args.has('stdin');
-    // A terminal at the other end needs one at this end, but for a command that reads nothing.
-    const tty = args.has('tty') && (input.isTerminal || !stdin);
-    if (args.has('tty') && !tty)
-      await err.write('standard input is no terminal: the command gets none either\n');
+    const streams = await chooseStreams({ stdin: args.has('stdin'), tty: args.has('tty') }, context);
     const pod = findPod(await fetchPods(api), parsePodName(text, args.text('namespace')));
-    const answer = await api.json({
-      method: 'POST',
+    const { stdin, tty } = streams;
+    const url = await fetchSessionUrl(api, {
       path: ['exec', pod.metadata?.namespace ?? '', pod.metadata?.name ?? ''],
       query: { container: args.text('container'), command: argv, stdin: String(stdin), tty: String(tty) },
       signal,
     });
-    const url = isPlainObject(answer) ? textMember(answer, 'url') : '';
-    if (url === '')
-      throw new ApiError(200, 'BadAnswer', 'the agent gave no address for the command’s streams');
-    return runSession({ url, stdin, tty }, context);
+    const session = { url, ...streams, canDetach: false, failure: 'the command could not be run' };
+    const { exitCode } = await runSession(session, context);
+    return exitCode;
   },
 });
 
@@ -60,34 +53,4 @@ function execArguments({ positionals, rest }: Arguments): {
   if (rest !== undefined && words.length > 0) throw new UsageError('the command goes behind --');
   if (argv.length === 0) throw new UsageError('exec needs a command: nodeagent exec POD -- COMMAND');
   return { pod, argv };
-}
-
-interface Session {
-  readonly url: string;
-  readonly stdin: boolean;
-  readonly tty: boolean;
-}
-
-async function runSession(
-  { url, stdin, tty }: Session,
-  { out, err, input, signal }: CommandContext,
-): Promise<number> {
-  using terminal = tty && stdin ? input.takeTerminal() : undefined;
-  try {
-    const { exitCode } = await execStream(url, {
-      stdin: stdin ? input.read() : undefined,
-      stdout: (chunk) => out.write(chunk),
-      stderr: tty ? undefined : (chunk) => err.write(chunk),
-      tty,
-      resize: terminal?.resize,
-      signal,
-    });
-    return exitCode;
-  } catch (cause) {
-    // Anything else, such as an output that nobody reads any more, is not the runtime's.
-    const isRuntime = cause instanceof StreamingError || cause instanceof RemoteCommandError;
-    throw isRuntime ? new CommandError('the command could not be run', { cause }) : cause;
-  } finally {
-    input.close();
-  }
 }

@@ -129,7 +129,7 @@ describe('ephemeral containers and agent restarts', () => {
     await agent.start();
     const after = await agent.waitFor('web', (p) => isRunning('app', 'stays')(p) && hasEnded('once')(p));
     for (const name of ['app', 'once', 'stays'])
-      expect(containerId(after, name), name).toBe(containerId(before, name));
+      expect(containerId(after, name)).toBe(containerId(before, name));
     await holds(async () => {
       const found = (await agent.pod('web')) ?? {};
       return containerId(found, 'once') === containerId(before, 'once');

@@ -1,0 +1,41 @@
+/** The command line as a process of its own, for tests. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import type { TestAgent } from './agent.ts';
+
+export const CLI: string = join(import.meta.dirname, '..', 'agent', 'bin.ts');
+
+export interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+export type CliProcess = ChildProcess & { readonly ended: Promise<Ended> };
+
+/** Starts a command that talks to the agent. */
+export function startCli(agent: TestAgent, args: readonly string[]): CliProcess {
+  const child = spawn(process.execPath, [CLI, ...args], {
+    env: { ...process.env, NODEAGENT_SOCKET: agent.socket },
+    cwd: agent.folder,
+  });
+  const ended = Promise.all([once(child, 'close'), readAll(child.stdout), readAll(child.stderr)]).then(
+    ([, out, err]) => ({ code: child.exitCode, out, err }),
+  );
+  return Object.assign(child, { ended });
+}
+
+/** Runs a command to its end. */
+export function runCli(
+  agent: TestAgent,
+  args: readonly string[],
+  input: string | Uint8Array = '',
+): Promise<Ended> {
+  const child = startCli(agent, args);
+  // A command that reads nothing may have ended already.
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(input);
+  return child.ended;
+}
