@@ -49,6 +49,7 @@ export class RuntimeView {
   readonly #containers: Shelf<ObservedContainer>;
   readonly #observations = new Map<string, PodObservation>();
   readonly #listeners = new Set<(podUID: string) => void>();
+  readonly #podListeners = new Map<string, Set<() => void>>();
   #time = 0;
 
   constructor() {
@@ -127,6 +128,17 @@ export class RuntimeView {
     this.#containers.dropMissing(listing.containers, mark);
   }
 
+  /** Calls `listener` when this pod changed. Returns the undo. */
+  onPodChange(podUID: string, listener: () => void): () => void {
+    const listeners = this.#podListeners.get(podUID) ?? new Set();
+    this.#podListeners.set(podUID, listeners.add(listener));
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#podListeners.get(podUID) === listeners)
+        this.#podListeners.delete(podUID);
+    };
+  }
+
   /** Calls `listener` with the UID of each pod that changed. Returns the undo. */
   onChange(listener: (podUID: string) => void): () => void {
     this.#listeners.add(listener);
@@ -135,6 +147,7 @@ export class RuntimeView {
 
   #changed(podUID: string): void {
     this.#observations.delete(podUID);
+    for (const listener of this.#podListeners.get(podUID) ?? []) listener();
     for (const listener of this.#listeners) listener(podUID);
   }
 }

@@ -160,9 +160,7 @@ export class PodWorker {
   /** Works until the pod is removed or `signal` fires; what runs in the runtime is then left as it is.
    *  Returns whether the pod was removed. */
   async run(signal: AbortSignal): Promise<boolean> {
-    const unsubscribe = this.#deps.view.onChange((podUID) => {
-      if (podUID === this.#uid) this.#loop.wake();
-    });
+    const unsubscribe = this.#deps.view.onPodChange(this.#uid, () => this.#loop.wake());
     this.#loop.wake();
     await this.#loop.run(AbortSignal.any([signal, this.#removed.signal]));
     unsubscribe();

@@ -58,9 +58,7 @@ function stoppedSignal(view: RuntimeView, { id, podUID }: ObservedContainer) {
     const state = view.container(id)?.state;
     if (state === undefined || state === 'exited') stopped.abort();
   };
-  const release = view.onChange((changed) => {
-    if (changed === podUID) check();
-  });
+  const release = view.onPodChange(podUID, check);
   check();
   return { signal: stopped.signal, release };
 }

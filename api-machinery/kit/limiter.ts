@@ -1,16 +1,19 @@
-/** At most `limit` tasks at once; the rest wait in order of arrival. */
+/** At most `limit` tasks at once; the rest wait in order of arrival, the urgent ones before the others. */
 
 export interface Limiter {
   /** Runs `task` when a place is free and returns its result.
    *  Rejects with the signal's reason, without running it, when `signal` fires while waiting. */
   run<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
+  /** As `run`, but before everything that waits in `run`: for work that completes what was begun. */
+  runUrgent<T>(task: () => Promise<T>, signal?: AbortSignal): Promise<T>;
 }
 
 export function createLimiter(limit: number): Limiter {
   let running = 0;
-  const waiting: (() => void)[] = [];
+  const urgent: (() => void)[] = [];
+  const ordinary: (() => void)[] = [];
 
-  async function acquire(signal: AbortSignal | undefined): Promise<void> {
+  async function acquire(waiting: (() => void)[], signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     if (running < limit) {
       running += 1;
@@ -31,19 +34,26 @@ export function createLimiter(limit: number): Limiter {
   }
 
   function release(): void {
-    const next = waiting.shift();
+    const next = urgent.shift() ?? ordinary.shift();
     if (next === undefined) running -= 1;
     else next();
   }
 
+  async function runFrom<T>(
+    waiting: (() => void)[],
+    task: () => Promise<T>,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
+    await acquire(waiting, signal);
+    try {
+      return await task();
+    } finally {
+      release();
+    }
+  }
+
   return {
-    async run(task, signal) {
-      await acquire(signal);
-      try {
-        return await task();
-      } finally {
-        release();
-      }
-    },
+    run: (task, signal) => runFrom(ordinary, task, signal),
+    runUrgent: (task, signal) => runFrom(urgent, task, signal),
   };
 }

@@ -234,7 +234,8 @@ async function createAndStart(
   const { runtime, starts, observer } = deps;
   const attempt = deps.view.sandbox(action.sandboxId)?.attempt ?? 0;
   const sandbox = await sandboxConfig(deps, pod, attempt, { warn: false });
-  const id = await starts.run(async () => {
+  // Before sandboxes that wait: pods come up one after the other instead of all at the end.
+  const id = await starts.runUrgent(async () => {
     const request = { podSandboxId: action.sandboxId, config, sandboxConfig: sandbox };
     const { containerId } = await runtime
       .createContainer(request)
@@ -311,7 +312,7 @@ async function postStart(
   const handler = spec.lifecycle?.postStart;
   if (handler === undefined) return;
   const ended = new AbortController();
-  const unsubscribe = deps.view.onChange(() => {
+  const unsubscribe = deps.view.onPodChange(podIdentity(pod).uid, () => {
     if (deps.view.container(containerId)?.state !== 'running') ended.abort(new Error('container ended'));
   });
   try {

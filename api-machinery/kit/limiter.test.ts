@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest';
+import { createLimiter } from './limiter.ts';
+
+/** Tasks that end when told to, and the order in which they began. */
+function createTasks() {
+  const begun: string[] = [];
+  const ends = new Map<string, () => void>();
+  return {
+    begun,
+    task: (name: string) => () => {
+      begun.push(name);
+      return new Promise<void>((resolve) => ends.set(name, resolve));
+    },
+    end: async (name: string): Promise<void> => {
+      ends.get(name)?.();
+      await new Promise((resolve) => setImmediate(resolve));
+    },
+  };
+}
+
+test('runs urgent tasks before those that wait longer, and never more than the limit', async () => {
+  const { begun, task, end } = createTasks();
+  const limiter = createLimiter(1);
+  const all = ['a', 'b', 'c'].map((name) => limiter.run(task(name)));
+  const urgent = ['x', 'y'].map((name) => limiter.runUrgent(task(name)));
+  await end('');
+  expect(begun).toEqual(['a']);
+  for (const name of ['a', 'x', 'y', 'b', 'c']) await end(name);
+  expect(begun).toEqual(['a', 'x', 'y', 'b', 'c']);
+  await Promise.all([...all, ...urgent]);
+});
+
+test('passes over a task whose signal fired while it waited', async () => {
+  const { begun, task, end } = createTasks();
+  const limiter = createLimiter(1);
+  const stop = new AbortController();
+  const first = limiter.run(task('a'));
+  const aborted = limiter.runUrgent(task('b'), stop.signal);
+  const last = limiter.run(task('c'));
+  stop.abort(new Error('not wanted'));
+  await expect(aborted).rejects.toThrow('not wanted');
+  await end('a');
+  expect(begun).toEqual(['a', 'c']);
+  await end('c');
+  await Promise.all([first, last]);
+});
+
+test('gives the place of a task that failed to the next', async () => {
+  const limiter = createLimiter(1);
+  await expect(limiter.run(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
+  expect(await limiter.run(() => Promise.resolve(1))).toBe(1);
+});
