@@ -7,6 +7,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import { type DecodedObject, decodeManifestDocument, defaultAndValidatePod } from '#api/schema/manifest.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { joinSets } from './keep-good.ts';
+import { boundErrors, validatePodSize } from './manifest-limits.ts';
 import { formatIdentity, objectIdentity, podIdentity } from './merge.ts';
 import { podContentHash, validateStaticIdentity, withStaticIdentity } from './static-identity.ts';
 import type {
@@ -77,7 +78,7 @@ export function readPart(
   const reject = (errors: DecodedObject['errors']): ManifestSet => ({
     pods: [],
     objects: [],
-    rejected: [{ origin, identity: decoded.identity, errors }],
+    rejected: [{ origin, identity: decoded.identity, errors: boundErrors(errors) }],
   });
   if (decoded.kind === 'Unknown') return reject(decoded.errors);
   if (decoded.kind !== 'Pod') {
@@ -85,6 +86,8 @@ export function readPart(
     const entry = knownObject({ object: configObject(decoded), origin }, previous);
     return { pods: [], objects: [entry], rejected: [] };
   }
+  const tooLarge = validatePodSize(decoded.object);
+  if (tooLarge.length > 0) return reject([...tooLarge, ...decoded.errors]);
   const { nodeName, vocabulary, clock } = deps;
   const hash = podContentHash(manifest, { nodeName, vocabulary, origin });
   const context = { nodeName, vocabulary, origin, hash, seenMs: clock.now() };
