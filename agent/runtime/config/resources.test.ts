@@ -28,6 +28,18 @@ test.each([
 });
 
 describe('containerResources', () => {
+  const int64 = 2n ** 63n - 1n;
+  test.each(['8Ei', '9E', '1e400'])('stays within what the protocol can say for %s of everything', (most) => {
+    const resources = { limits: { cpu: most, memory: most, 'hugepages-2Mi': most } };
+    const settings: ResourceSettings = { ...RESOURCES, cpuCFSQuota: true, swap: 'limited' };
+    const told = containerResources(testPod({}, { resources }), { resources }, settings);
+    const pages = told.hugepageLimits?.map(({ limit }) => limit) ?? [];
+    for (const amount of [told.memoryLimitInBytes, told.memorySwapLimitInBytes, told.cpuQuota, ...pages]) {
+      expect(amount).toBeLessThanOrEqual(int64);
+    }
+    expect(told.cpuQuota).toBeLessThan(2n ** 44n);
+  });
+
   const of = (resources: ResourceRequirements, settings: Partial<ResourceSettings> = {}) =>
     containerResources(testPod({}, { resources }), { resources }, { ...RESOURCES, ...settings });
 

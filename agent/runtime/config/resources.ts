@@ -21,6 +21,10 @@ export interface ResourceSettings {
 const MIN_SHARES = 2n;
 const MAX_SHARES = 262_144n;
 const MIN_QUOTA_US = 1000n;
+/** The kernel refuses more (MAX_BW in kernel/sched); it is far above what any machine has. */
+const MAX_QUOTA_US = 2n ** 43n;
+/** The protocol counts in 64 bits with a sign. */
+const MAX_BYTES = 2n ** 63n - 1n;
 const GUARANTEED_OOM_SCORE = -997;
 const BEST_EFFORT_OOM_SCORE = 1000;
 
@@ -35,7 +39,14 @@ export function sharesOf(millicores: number): bigint {
 export function quotaOf(millicores: number, periodUs: bigint): bigint {
   if (millicores === 0) return 0n;
   const quota = (BigInt(millicores) * periodUs) / 1000n;
-  return quota < MIN_QUOTA_US ? MIN_QUOTA_US : quota;
+  if (quota < MIN_QUOTA_US) return MIN_QUOTA_US;
+  return quota > MAX_QUOTA_US ? MAX_QUOTA_US : quota;
+}
+
+/** Whole bytes that the protocol can say: the largest quantities do not fit as numbers. */
+function bytesOf(amount: number): bigint {
+  const bytes = BigInt(amount);
+  return bytes > MAX_BYTES ? MAX_BYTES : bytes;
 }
 
 /** The CRI resources of one container. */
@@ -46,7 +57,7 @@ export function containerResources(
 ): MessageInput<LinuxContainerResources> {
   const limits = container.resources?.limits ?? {};
   const requests = container.resources?.requests ?? {};
-  const memoryBytes = BigInt(value(limits['memory'] ?? '0'));
+  const memoryBytes = bytesOf(value(limits['memory'] ?? '0'));
   return {
     ...cpuResources(milliValue(requests['cpu'] ?? '0'), milliValue(limits['cpu'] ?? '0'), settings),
     memoryLimitInBytes: memoryBytes,
@@ -64,7 +75,7 @@ export function sumResources(
   const { requests, limits } = amounts;
   return {
     ...cpuResources(requests.millicores, limits.millicores, settings),
-    memoryLimitInBytes: BigInt(limits.memoryBytes),
+    memoryLimitInBytes: bytesOf(limits.memoryBytes),
   };
 }
 
@@ -102,7 +113,7 @@ function hugepageLimits(
   for (const [name, amount] of Object.entries(limits)) {
     if (!name.startsWith('hugepages-')) continue;
     const pageSize = formatPageSize(value(name.slice('hugepages-'.length)));
-    bySize.set(pageSize, BigInt(value(amount)));
+    bySize.set(pageSize, bytesOf(value(amount)));
   }
   return [...bySize].map(([pageSize, limit]) => ({ pageSize, limit }));
 }
