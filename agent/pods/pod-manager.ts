@@ -86,7 +86,7 @@ export class PodManager {
   /** Begins to work; ends with `signal`. What was applied before takes effect now. */
   start(signal: AbortSignal): void {
     this.#signal = signal;
-    for (const name of this.#slots.keys()) this.#reconcile(name);
+    this.#reconcileAll();
   }
 
   /** Resolves when every worker has come to rest after the signal. */
@@ -100,7 +100,7 @@ export class PodManager {
     const wanted = new Map(desired.pods.map((source) => [fullName(source.pod), source]));
     for (const [name, slot] of this.#slots) slot.desired = wanted.get(name);
     for (const source of desired.pods) this.#slotOf(source.pod).desired = source;
-    for (const name of this.#slots.keys()) this.#reconcile(name);
+    this.#reconcileAll();
   }
 
   entries(): readonly PodEntry[] {
@@ -129,14 +129,38 @@ export class PodManager {
     return slot;
   }
 
+  /** What is wrong with one pod is no other pod's trouble. */
+  #reconcileAll(): void {
+    for (const name of this.#slots.keys()) {
+      try {
+        this.#reconcile(name);
+      } catch (thrown) {
+        this.#deps.log.error({ err: asError(thrown), pod: name }, 'Pod could not be taken on');
+      }
+    }
+  }
+
   #reconcile(name: string): void {
     const slot = this.#slots.get(name);
     if (slot === undefined || this.#signal === undefined || this.#signal.aborted) return;
     if (slot.active !== undefined) return this.#reconcileActive(slot, slot.active);
     const left = this.#nextLeft(slot);
     if (left !== undefined) return this.#adopt(name, slot, left);
-    if (slot.desired !== undefined) return this.#spawn(name, slot, slot.desired, undefined);
+    if (slot.desired !== undefined) {
+      if (this.#isUIDTaken(slot, slot.desired.pod.metadata?.uid)) return;
+      return this.#spawn(name, slot, slot.desired, undefined);
+    }
     if (slot.left.length === 0) this.#slots.delete(name);
+  }
+
+  /** Folders, cgroups and containers go by the UID: a pod waits until another name that had it is gone. */
+  #isUIDTaken(slot: Slot, uid: string | undefined): boolean {
+    return [...this.#slots.values()].some(
+      (other) =>
+        other !== slot &&
+        (other.active?.worker.pod.metadata?.uid === uid ||
+          other.left.some(({ pod }) => pod.metadata?.uid === uid)),
+    );
   }
 
   #reconcileActive({ desired }: Slot, { worker, source }: NonNullable<Slot['active']>): void {
@@ -199,11 +223,15 @@ export class PodManager {
   async #follow(name: string, slot: Slot, worker: PodWorker, signal: AbortSignal): Promise<void> {
     const removed = await worker.run(signal);
     if (!removed) return;
-    await this.#deps.forget(podIdentity(worker.pod).uid);
+    await this.#deps.forget(podIdentity(worker.pod).uid).catch((err: unknown) => {
+      // A record that stays costs the next agent a look at a pod that is gone; a name held for ever costs the pod.
+      this.#deps.log.warn({ err, pod: name }, 'Pod record was not removed');
+    });
     slot.active = undefined;
     this.#deps.changed();
     this.#deps.log.info({ pod: name, podUID: worker.pod.metadata?.uid }, 'Pod was removed');
-    this.#reconcile(name);
+    // All, as another name may have waited for the UID.
+    this.#reconcileAll();
   }
 
   #sameVersion(a: Pod, b: Pod): boolean {
