@@ -42,7 +42,12 @@ export function createRecordStore(podsDir: string): RecordStore {
       if (err.code === 'ENOENT' || err.code === 'ENOTDIR') return undefined;
       throw err;
     });
-    return text === undefined ? undefined : parseRecord(text);
+    if (text === undefined) return undefined;
+    const record = parseRecord(text);
+    // Whatever the record says, it is this folder that is removed with its pod.
+    const { uid } = record.pod.metadata ?? {};
+    if (uid !== podUID) throw new PodRecordError(`uid ${JSON.stringify(uid)} is not that of its folder`);
+    return record;
   }
 
   return {
@@ -82,6 +87,8 @@ export function parseRecord(text: string): PodRecord {
     throw new PodRecordError(`version ${String(value['version'])} is not ${VERSION}`);
   const { value: pod, errors } = decode<Pod>('core/v1.Pod', value['pod']);
   if (errors[0] !== undefined) throw new PodRecordError(`pod: ${errors[0].field}: ${errors[0].detail}`);
+  const { name = '', namespace = '' } = pod.metadata ?? {};
+  if (name === '' || namespace === '') throw new PodRecordError('pod has no name or namespace');
   const startedAtMs = value['startedAtMs'];
   return {
     pod,
