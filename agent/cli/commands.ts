@@ -20,6 +20,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     summary: 'add a container to a pod that runs, to look into it',
     load: () => import('./debug.ts'),
   },
+  {
+    name: 'port-forward',
+    summary: 'make ports of a pod reachable here',
+    load: () => import('./port-forward.ts'),
+  },
   { name: 'apply', summary: 'run pods from manifests given by hand', load: () => import('./apply.ts') },
   { name: 'delete', summary: 'end pods that were applied', load: () => import('./delete.ts') },
   {

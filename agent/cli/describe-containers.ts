@@ -10,7 +10,10 @@ import type {
 import { formatSince } from './duration.ts';
 import { type Field, fieldLines, indent } from './fields.ts';
 
-type ContainerSpec = Omit<Container, 'restartPolicy'> & { readonly restartPolicy?: string };
+type ContainerSpec = Omit<Container, 'restartPolicy'> & {
+  readonly restartPolicy?: string;
+  readonly targetContainerName?: string;
+};
 
 export function describeContainers({ spec, status }: Pod, nowMs: number): string {
   const list = (
@@ -43,6 +46,7 @@ function containerFields(
     ['Image ID', status?.imageID],
     ['Command', wordsText(spec.command)],
     ['Arguments', wordsText(spec.args)],
+    ['Target', spec.targetContainerName],
     ['Ports', (spec.ports ?? []).map(portText)],
     ['State', stateLines(status?.state, nowMs) ?? 'not created'],
     ['Last state', stateLines(status?.lastState, nowMs)],

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { TestAgent } from '../../testing/agent.ts';
+import { runCli, startCli } from '../../testing/cli.ts';
+import { eventually } from '../../testing/wait.ts';
+
+/** Bytes after which the pod's second port answers with their digest. */
+const SIZE = 4_000_000;
+
+let agent: TestAgent;
+let child: ReturnType<typeof startCli>;
+let said = '';
+let errors = '';
+
+/** Sends the bytes and gives what comes back: all of it, or as many bytes as wanted. */
+async function ask(port: number, bytes: Uint8Array, wantedBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {
+  const socket = connect({ host: '127.0.0.1', port });
+  socket.write(bytes);
+  const parts: Buffer[] = [];
+  let left = wantedBytes;
+  for await (const chunk of socket as AsyncIterable<Buffer>) {
+    parts.push(chunk);
+    left -= chunk.byteLength;
+    if (left <= 0) break;
+  }
+  return Buffer.concat(parts);
+}
+
+const localPort = (remote: number): number =>
+  Number(new RegExp(`^127\\.0\\.0\\.1:(\\d+) leads to port ${remote} of pod web-n1$`, 'm').exec(said)?.[1]);
+
+beforeAll(async () => {
+  agent = await TestAgent.create({ endpoint: inject('criEndpoint') });
+  const script = `nc -ll -p 7 -e cat & nc -ll -p 9 -e sh -c "head -c ${SIZE} | sha256sum" & wait`;
+  const containers = [{ name: 'main', image: 'local/busybox:1', command: ['sh', '-c', script] }];
+  const spec = { terminationGracePeriodSeconds: 0, containers };
+  const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec };
+  await agent.put('web.json', JSON.stringify(manifest));
+  await agent.waitFor('web', ({ status }) => status?.phase === 'Running');
+  child = startCli(agent, ['port-forward', 'web', ':7', ':9', ':1']);
+  child.stdout?.on('data', (chunk: Buffer) => {
+    said += chunk.toString();
+  });
+  child.stderr?.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  await eventually(() => /port 1 of/.test(said), { what: 'it listens' });
+  await eventually(async () => String(await ask(localPort(7), Buffer.from('x'), 1)) === 'x', {
+    what: 'the pod listens',
+  });
+});
+
+afterAll(async () => {
+  child.kill('SIGKILL');
+  await child.ended;
+  await agent[Symbol.asyncDispose]();
+});
+
+describe('port-forward', () => {
+  test('carries connections side by side, both ways', async () => {
+    const texts = Array.from({ length: 8 }, (_, index) => `hello ${index}\n`);
+    const answers = await Promise.all(texts.map((text) => ask(localPort(7), Buffer.from(text), text.length)));
+    expect(answers.map(String)).toEqual(texts);
+  });
+
+  test('carries 4 MB intact, and the end of the answer', async () => {
+    const data = Buffer.alloc(SIZE, 'a text of an odd length\n');
+    const digest = createHash('sha256').update(data).digest('hex');
+    expect(String(await ask(localPort(9), data)).split(' ')[0]).toBe(digest);
+    expect((await ask(localPort(7), data, SIZE)).equals(data)).toBe(true);
+  });
+
+  test('tells that nothing listens on the port, and goes on', async () => {
+    await ask(localPort(1), Buffer.from('x')).catch(() => undefined);
+    await eventually(() => /^connection to port 1: .*refused/m.test(errors), { what: 'the failure is told' });
+    expect(String(await ask(localPort(7), Buffer.from('still'), 5))).toBe('still');
+  });
+
+  test('refuses ports that are none, pods that are not there, and ports that are taken', async () => {
+    expect(await runCli(agent, ['port-forward', 'web', 'http'])).toMatchObject({ code: 2 });
+    expect((await runCli(agent, ['port-forward', 'wab', '80'])).err).toMatch(/did you mean web/);
+    const taken = await runCli(agent, ['port-forward', 'web', `${localPort(7)}:7`]);
+    expect(taken).toMatchObject({ code: 1 });
+    expect(taken.err).toMatch(/cannot be listened on: .*EADDRINUSE/);
+  });
+
+  test('ends when it is interrupted, with open connections too', async () => {
+    const socket = connect({ host: '127.0.0.1', port: localPort(7) });
+    socket.on('error', () => undefined);
+    await once(socket, 'connect');
+    socket.write('x');
+    await once(socket, 'data');
+    child.kill('SIGINT');
+    expect((await child.ended).code).toBe(130);
+    socket.destroy();
+  });
+});
