@@ -60,7 +60,7 @@ function readAuth(value: unknown): CredentialTable {
     if (!isObject(entry) || typeof username !== 'string' || typeof password !== 'string') {
       throw new PluginResponseError('each member of auth must have a username and a password');
     }
-    return [key, { username, password, serverAddress: key, identityToken: '', registryToken: '' }] as const;
+    return [key, { username, password, identityToken: '', registryToken: '' }] as const;
   });
 }
 

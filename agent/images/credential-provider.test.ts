@@ -72,10 +72,7 @@ describe('createCredentialProviders', () => {
     const { provide, runs } = setup(() => answer());
     const table = await provide('a.reg.io/app', never);
     expect(table).toEqual([
-      [
-        'a.reg.io',
-        { username: 'u', password: 'p', serverAddress: 'a.reg.io', identityToken: '', registryToken: '' },
-      ],
+      ['a.reg.io', { username: 'u', password: 'p', identityToken: '', registryToken: '' }],
     ]);
     expect(runs[0]).toMatchObject({
       path: '/plugins/plugin',

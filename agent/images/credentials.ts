@@ -1,11 +1,11 @@
 /** Registry credentials: what they are, and which of them fit an image. Pure.
  *  Matching as in the registry configuration of the field: host globs label by label, equal ports, path prefixes. */
 
-/** One login to a registry. Never logged, never part of an error. */
+/** One login to a registry. Never logged, never part of an error. Says nothing of the server: which logins fit an
+ *  image is decided here, and containerd ignores a login whose server is not spelled as a URL of the very host. */
 export interface RegistryCredential {
   readonly username: string;
   readonly password: string;
-  readonly serverAddress: string;
   /** Token exchanged for access tokens, in place of a password. */
   readonly identityToken: string;
   /** Bearer token sent to the registry as it is. */

@@ -50,7 +50,7 @@ function decodeAuth(auth: string, where: string): { readonly username: string; r
   return { username: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-function parseEntry(key: string, value: unknown, where: string): RegistryCredential {
+function parseEntry(value: unknown, where: string): RegistryCredential {
   if (!isObject(value)) throw new CredentialFormatError(`${where}: must be an object`);
   const auth = readString(value, 'auth', where);
   const login =
@@ -59,7 +59,6 @@ function parseEntry(key: string, value: unknown, where: string): RegistryCredent
       : decodeAuth(auth, where);
   return {
     ...login,
-    serverAddress: key,
     identityToken: readString(value, 'identitytoken', where),
     registryToken: readString(value, 'registrytoken', where),
   };
@@ -75,7 +74,7 @@ export function parseDockerConfig(text: string, format: DockerConfigFormat, wher
     Object.entries(auths)
       // A credential helper leaves empty entries behind; they are no login.
       .filter(([, value]) => !isObject(value) || Object.keys(value).length > 0)
-      .map(([key, value]) => [key, parseEntry(key, value, `${where}[${key}]`)] as const)
+      .map(([key, value]) => [key, parseEntry(value, `${where}[${key}]`)] as const)
   );
 }
 

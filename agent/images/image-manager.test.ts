@@ -18,7 +18,6 @@ const base: EnsureImageRequest = {
 const login = (username: string, password: string): RegistryCredential => ({
   username,
   password,
-  serverAddress: '',
   identityToken: '',
   registryToken: '',
 });

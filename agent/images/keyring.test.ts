@@ -16,7 +16,6 @@ import { createKeyring, hostConfigDirs } from './keyring.ts';
 const login = (username: string): RegistryCredential => ({
   username,
   password: 'p',
-  serverAddress: '',
   identityToken: '',
   registryToken: '',
 });
@@ -83,7 +82,7 @@ describe('parseDockerConfig', () => {
   const auth = Buffer.from('user:pa:ss').toString('base64');
   test('reads both formats, and auth before username and password', () => {
     const entry = { auth, username: 'x', password: 'y', email: 'z' };
-    const expected = [['reg.io', { ...login('user'), password: 'pa:ss', serverAddress: 'reg.io' }]];
+    const expected = [['reg.io', { ...login('user'), password: 'pa:ss' }]];
     expect(parseDockerConfig(JSON.stringify({ auths: { 'reg.io': entry, empty: {} } }), 'json', 'f')).toEqual(
       expected,
     );

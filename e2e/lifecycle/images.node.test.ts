@@ -1,12 +1,25 @@
 /** Images that are not there, may not be pulled, cannot be pulled or have no valid name. */
 import { createServer } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type Bench, isRunning, isWaiting, pod, sh, startBench, statusOf, WAIT } from './support.ts';
 
 describe.concurrent('images', () => {
   let bench: Bench;
-  /** Takes connections and closes them: a registry that is there and broken. */
-  const registry = createServer((_request, response) => response.writeHead(500).end());
+  const logins = new Set<string>();
+  /** A registry that asks for a login and then is broken. */
+  const registry = createServer(({ headers }, response) => {
+    if (headers.authorization === undefined) {
+      response.writeHead(401, { 'www-authenticate': 'Basic realm="test"' }).end();
+      return;
+    }
+    logins.add(headers.authorization);
+    response.writeHead(500).end();
+  });
+  const registryName = (): string => {
+    const address = registry.address();
+    return `127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+  };
   beforeAll(async () => {
     await new Promise<void>((resolve) => registry.listen(0, '127.0.0.1', resolve));
     bench = await startBench();
@@ -30,16 +43,36 @@ describe.concurrent('images', () => {
   });
 
   test('a pull that fails is told and then backs off', async () => {
-    const address = registry.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    await bench.agent.put('pull.json', withImage('pull', `127.0.0.1:${port}/x/absent:1`, 'IfNotPresent'));
+    await bench.agent.put('pull.json', withImage('pull', `${registryName()}/x/absent:1`, 'IfNotPresent'));
     const failed = await bench.agent.waitFor('pull', isWaiting('c', 'ErrImagePull'));
-    expect(statusOf(failed, 'c')?.state?.waiting?.message).toContain('500');
+    expect(statusOf(failed, 'c')?.state?.waiting?.message).toMatch(/authorization|auth|401/i);
     await bench.event('pull', 'Pulling', /^Pulling image/);
     await bench.event('pull', 'Failed', /^Failed to pull image/);
     const waiting = await bench.agent.waitFor('pull', isWaiting('c', 'ImagePullBackOff'));
     expect(statusOf(waiting, 'c')?.state?.waiting?.message).toMatch(/^Back-off pulling image/);
     await bench.event('pull', 'BackOff', /^Back-off pulling image/);
+  });
+
+  test('imagePullSecrets log in', async () => {
+    const auth = Buffer.from('user:pass').toString('base64');
+    const manifest = {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'login' },
+      type: VOCABULARIES.plat.secretTypeDockerConfigJson,
+      stringData: { '.dockerconfigjson': JSON.stringify({ auths: { [registryName()]: { auth } } }) },
+    };
+    await bench.agent.put('login.json', JSON.stringify(manifest));
+    await bench.agent.put(
+      'secret.json',
+      pod('secret', {
+        imagePullSecrets: [{ name: 'login' }],
+        containers: [sh('c', WAIT, { image: `${registryName()}/x/private:1`, imagePullPolicy: 'Always' })],
+      }),
+    );
+    const failed = await bench.agent.waitFor('secret', isWaiting('c', 'ErrImagePull'));
+    expect(statusOf(failed, 'c')?.state?.waiting?.message).toContain('500');
+    expect([...logins]).toEqual([`Basic ${auth}`]);
   });
 
   test('a name that is none', async () => {

@@ -103,7 +103,7 @@ describe.concurrent('restarts', () => {
   test('activeDeadlineSeconds: ends the pod for good', async () => {
     await bench.agent.put(
       'deadline.json',
-      pod('deadline', { activeDeadlineSeconds: 2, containers: [sh('c', WAIT)] }),
+      pod('deadline', { activeDeadlineSeconds: 6, containers: [sh('c', WAIT)] }),
     );
     await bench.agent.waitFor('deadline', isRunning('c'));
     const found = await bench.agent.waitFor(

@@ -241,7 +241,7 @@ async function createAndStart(
       .createContainer(request)
       .catch((thrown: unknown) => relistAndThrow(deps, thrown));
     // Noted before it is started: its end may be told before the start call returns.
-    noteContainer(deps, pod, action, containerId);
+    noteContainer(deps, pod, action, { id: containerId, imageID: config.image?.image ?? '' });
     deps.event(pod, 'Normal', 'Created', `Created container ${action.spec.name}`, action.spec);
     await startOrRemove(deps, containerId);
     return containerId;
@@ -255,9 +255,14 @@ async function createAndStart(
   await Promise.all([linkLog(deps, pod, action, id), postStart(deps, pod, action.spec, id)]);
 }
 
-function noteContainer({ view, clock }: OperationDeps, pod: Pod, action: StartAction, id: string): void {
+function noteContainer(
+  { view, clock }: OperationDeps,
+  pod: Pod,
+  action: StartAction,
+  made: { readonly id: string; readonly imageID: string },
+): void {
   view.noteContainer({
-    id,
+    ...made,
     podUID: podIdentity(pod).uid,
     sandboxId: action.sandboxId,
     name: action.spec.name,
@@ -271,7 +276,6 @@ function noteContainer({ view, clock }: OperationDeps, pod: Pod, action: StartAc
     reason: '',
     message: '',
     image: action.spec.image ?? '',
-    imageID: '',
     hash: containerHash(action.spec),
     fallsBackToLogs: action.spec.terminationMessagePolicy === 'FallbackToLogsOnError',
   });
