@@ -5,6 +5,7 @@ import type { AgentConfig } from './config/gen/config.ts';
 import type { Origins } from './config/origin.ts';
 import { createProcessLogger } from './node/logger.ts';
 import { nodeName } from './node/node-facts.ts';
+import { outliveRejections } from './node/process-guard.ts';
 import { applyProcessLimits } from './node/process-limits.ts';
 import { lockRoot, RootLockedError } from './node/root-lock.ts';
 import { openDatagramSender } from './systemd/datagram.ts';
@@ -30,6 +31,7 @@ const DRAIN_MS = 700;
 export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<number> {
   const node = nodeName(config.hostnameOverride);
   const log = createProcessLogger(config.logging.verbosity, { node });
+  outliveRejections(log);
   for (const warning of extras.warnings) log.warn({}, warning);
   try {
     await using lock = await lockRoot(config.rootDir);
@@ -58,7 +60,8 @@ async function runLocked(config: AgentConfig, origins: Origins, node: string, lo
   log.info({ version: AGENT_VERSION, instance: base.settings.owner.instance }, 'Agent started');
   const work = runAll(base, runtimeSide, podSide, stop);
   const watchdog = notifier.runWatchdog(stop);
-  await aborted(stop);
+  // Work that ends with a fault ends the agent, to be started again; its pods run on.
+  await Promise.race([aborted(stop), work]);
   notifier.stopping('Stopping; pods keep running');
   podSide.probes.stop();
   await within(base.clock, DRAIN_MS, Promise.all([work, watchdog, podSide.manager.stopped()]));
