@@ -12,6 +12,7 @@ import {
 } from './containers.ts';
 import { crashDelayMs } from './crash-backoff.ts';
 import { createDraft, type Draft } from './draft.ts';
+import { isHeld } from './held.ts';
 import { podLabel } from './identity.ts';
 import type { ContainerSpec, DecideInput, Decision } from './plan.ts';
 
@@ -190,13 +191,13 @@ function planStart(plan: ContainerPlan, previous: ObservedContainer | undefined)
     previous === undefined || plan.rerun === true ? 0 : crashDelayMs(progress?.crash, previous.finishedAtMs);
   const crashReadyMs = (previous?.finishedAtMs ?? 0) + crashDelay;
   const retryAtMs = progress?.failure?.retryAtMs ?? 0;
-  if (crashDelay > 0 && input.nowMs < crashReadyMs) {
+  if (crashDelay > 0 && isHeld(crashReadyMs, input.nowMs)) {
     draft.wait(spec.name, 'CrashLoopBackOff', crashMessage(plan, crashDelay));
     return draft.wakeAt(crashReadyMs);
   }
   if (progress?.failure === undefined) draft.wait(spec.name, waitingReason(plan));
   else draft.wait(spec.name, progress.failure.reason, progress.failure.message);
-  if (input.nowMs < retryAtMs) return draft.wakeAt(retryAtMs);
+  if (isHeld(retryAtMs, input.nowMs)) return draft.wakeAt(retryAtMs);
   if (input.progress.volumes !== 'mounted') return;
   const attempt = previous === undefined ? 0 : previous.attempt + 1;
   draft.act({ kind: 'startContainer', spec, containerKind: kind, attempt, sandboxId: sandbox.id, previous });

@@ -10,6 +10,7 @@
  *  Spec: document 3, section 1; upstream 1.24 pod lifecycle. */
 import { decideRun } from './decide-run.ts';
 import { decideTeardown } from './decide-teardown.ts';
+import { isHeld } from './held.ts';
 import type { DecideInput, Decision, PodAction } from './plan.ts';
 import { operationKey } from './plan.ts';
 
@@ -19,9 +20,9 @@ export function decidePod(input: DecideInput): Decision {
   const decision = decideAll(input);
   const free = decision.actions.filter((action) => !progress.busy.has(operationKey(action)));
   const retryAt = (action: PodAction): number => progress.retryAtMs.get(operationKey(action)) ?? 0;
-  const held = free.map(retryAt).filter((atMs) => atMs > nowMs);
+  const held = free.map(retryAt).filter((atMs) => isHeld(atMs, nowMs));
   return {
-    actions: free.filter((action) => retryAt(action) <= nowMs),
+    actions: free.filter((action) => !isHeld(retryAt(action), nowMs)),
     waiting: decision.waiting,
     wakeAtMs: held.reduce<number | undefined>(earliest, decision.wakeAtMs),
   };

@@ -35,7 +35,9 @@ export function createBackoff(policy: BackoffPolicy, random: () => number = Math
   function live(key: string, nowMs: number): Entry | undefined {
     const entry = entries.get(key);
     if (entry === undefined) return undefined;
-    if (nowMs - entry.failedAtMs <= resetAfterMs) return entry;
+    // A failure that is to come was noted before the clock was set back.
+    const ageMs = nowMs - entry.failedAtMs;
+    if (ageMs >= 0 && ageMs <= resetAfterMs) return entry;
     entries.delete(key);
     return undefined;
   }
