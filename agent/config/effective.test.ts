@@ -42,6 +42,18 @@ describe('formatEffectiveTable', () => {
     );
   });
 
+  test.each([
+    ['http://host:8080/pods.yaml', 'http://host:8080/pods.yaml'],
+    ['https://me:hunter2@host/pods?at=hunter2', 'https://<hidden>@host/pods?<hidden>'],
+    ['https://hunter2@host/', 'https://<hidden>@host/'],
+  ])('shows the manifest URL %s as %s', async (url, shown) => {
+    const { config, origins } = await load([`--manifest-url=${url}`]);
+    expect(formatEffectiveTable(config, origins, { changedOnly: true })).toContain(`  ${shown}  `);
+    const document: unknown = configDocument(config);
+    expect(document).toMatchObject({ staticPodURL: shown });
+    expect(JSON.stringify(configzBody(config))).not.toContain('hunter2');
+  });
+
   test('hides secrets', async () => {
     const { config, origins } = await load([
       '--storage-driver-password=hunter2',

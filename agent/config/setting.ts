@@ -90,6 +90,8 @@ export interface Setting {
   readonly isNanoseconds?: true;
   /** Not shown, not logged. */
   readonly isSecret?: true;
+  /** A URL, shown without the login and the query that it may have. */
+  readonly isURL?: true;
   /** The value has an effect in this version; otherwise it is only read, checked and shown. */
   readonly acted: boolean;
   readonly help: string;

@@ -30,6 +30,7 @@ export const SOURCE_SETTINGS: readonly Setting[] = [
     default: '',
     inFile: true,
     flags: [{ name: 'manifest-url', deprecated: 'config-file', inSpec: true }],
+    isURL: true,
     acted: true,
     help: 'URL of further pod manifests: one pod or a list.',
   },

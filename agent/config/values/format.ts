@@ -19,9 +19,19 @@ function hide(value: unknown): unknown {
   return Object.fromEntries(Object.keys(mapping).map((key) => [key, [HIDDEN]]));
 }
 
+/** A URL without what may be a password or a token. */
+function hideLogin(text: string): string {
+  const url = URL.parse(text);
+  if (url === null) return text.includes('@') ? HIDDEN : text;
+  if (url.username === '' && url.password === '' && url.search === '') return text;
+  const login = url.username === '' && url.password === '' ? '' : `${HIDDEN}@`;
+  return `${url.protocol}//${login}${url.host}${url.pathname}${url.search === '' ? '' : `?${HIDDEN}`}`;
+}
+
 /** The value of a setting in the form of the configuration file, in upstream's words if asked. */
 export function toFileForm(setting: Setting, value: unknown, upstream = false): unknown {
   if (setting.isSecret === true) return hide(value);
+  if (setting.isURL === true && typeof value === 'string') return hideLogin(value);
   if (typeof value === 'number' && setting.type === 'duration') {
     return setting.isNanoseconds === true ? Math.round(value * 1e6) : formatDurationMs(value);
   }
