@@ -109,6 +109,13 @@ describe('runCommand', () => {
     expect(heard.err).toBe('nodeagent: the store is broken\n');
   });
 
+  test('lets nobody steer the terminal by the words of a failure', async () => {
+    const refusal = new ApiError(400, 'BadRequest', 'no\u001b[2J\u0007 such\npod\u009b');
+    const { context, heard } = createContext(answering(() => Promise.reject(refusal)));
+    expect(await runCommand(['ps'], context)).toBe(1);
+    expect(heard.err).toBe('nodeagent: no\\x1b[2J\\x07 such\npod\\x9b\n');
+  });
+
   test('exits silently when nobody reads any more', async () => {
     const closed = () => Promise.reject(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }));
     const { context, heard } = createContext({ out: { write: closed } });

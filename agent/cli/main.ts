@@ -5,6 +5,7 @@ import { COMMANDS, type CommandEntry } from './commands.ts';
 import type { CliContext } from './context.ts';
 import { errorText, InterruptedError, UsageError } from './errors.ts';
 import { renderOverview } from './overview.ts';
+import { printable } from './table.ts';
 
 /** Exit codes beside that of a command run by `exec`. */
 const FAILED = 1;
@@ -54,6 +55,7 @@ async function tellFailure(name: string, error: Error, { err, signal }: CliConte
   const pointer = isUsage ? `see: nodeagent ${known ? `${name} --help` : 'help'}\n` : '';
   // Its message says what to do; the system's own words for it would only be in the way.
   const text = error instanceof AgentUnreachableError ? error.message : errorText(error);
-  await err.write(`nodeagent: ${text}\n${pointer}`);
+  // A container may have had its say in the text.
+  await err.write(`nodeagent: ${text.split('\n').map(printable).join('\n')}\n${pointer}`);
   return isUsage ? MISUSED : FAILED;
 }
