@@ -1,0 +1,123 @@
+import { expect, test } from 'vitest';
+import type { PodStatus } from '#api/schema/gen/core-v1.ts';
+import { podStatus, type StatusInput } from './status.ts';
+import { container, ended, NOW_MS, observation, progress, sandbox, testPod } from './test-pod.ts';
+
+const base: StatusInput = {
+  pod: testPod(),
+  observed: observation([sandbox()], container('a')),
+  progress: progress(),
+  waiting: new Map(),
+  previous: undefined,
+  hostIPs: ['192.0.2.1'],
+  qosClass: 'Burstable',
+  runtimeName: 'containerd',
+  nowMs: NOW_MS,
+};
+const status = (change: Partial<StatusInput> = {}): PodStatus => podStatus({ ...base, ...change });
+
+const isTrue = (type: string, { conditions = [] }: PodStatus): boolean =>
+  conditions.some((condition) => condition.type === type && condition.status === 'True');
+
+const withInit = testPod({ initContainers: [{ name: 'i', image: 'i' }] });
+const crashing = new Map([['a', { reason: 'CrashLoopBackOff', message: 'back-off' }]]);
+
+test.each<
+  readonly [string, Partial<StatusInput>, readonly [phase: string, initialized: boolean, ready: boolean]]
+>([
+  ['running', {}, ['Running', true, true]],
+  ['nothing there yet', { observed: observation([]) }, ['Pending', true, false]],
+  ['sandbox only', { observed: observation([sandbox()]) }, ['Pending', true, false]],
+  [
+    'init running',
+    { pod: withInit, observed: observation([sandbox()], container('i')) },
+    ['Pending', false, false],
+  ],
+  [
+    'init failed',
+    { pod: withInit, observed: observation([sandbox()], ended('i', 1)) },
+    ['Pending', false, false],
+  ],
+  [
+    'init done',
+    { pod: withInit, observed: observation([sandbox()], container('a'), ended('i')) },
+    ['Running', true, true],
+  ],
+  [
+    'crash loop',
+    { observed: observation([sandbox()], ended('a', 1)), waiting: crashing },
+    ['Running', true, false],
+  ],
+  [
+    'not ready by its probe',
+    { progress: progress({ probes: new Map([['a-0', { started: true, ready: false }]]) }) },
+    ['Running', true, false],
+  ],
+  [
+    'succeeded',
+    {
+      observed: observation([sandbox({ ready: false })], ended('a')),
+      progress: progress({ terminal: { phase: 'Succeeded', reason: '', message: '' } }),
+    },
+    ['Succeeded', true, false],
+  ],
+  [
+    'failed',
+    { progress: progress({ terminal: { phase: 'Failed', reason: 'DeadlineExceeded', message: 'late' } }) },
+    ['Failed', true, true],
+  ],
+])('phase and conditions: %s', (_, change, [phase, initialized, ready]) => {
+  const seen = status(change);
+  expect([seen.phase, isTrue('Initialized', seen)]).toEqual([phase, initialized]);
+  expect(isTrue('ContainersReady', seen)).toBe(ready && phase !== 'Failed');
+  expect(isTrue('PodScheduled', seen)).toBe(true);
+});
+
+test('shows a container that waits for its restart as waiting, with its end and its count', () => {
+  const [seen] =
+    status({ observed: observation([sandbox()], ended('a', 3, { attempt: 2 })), waiting: crashing })
+      .containerStatuses ?? [];
+  expect(seen).toMatchObject({
+    state: { waiting: { reason: 'CrashLoopBackOff', message: 'back-off' } },
+    lastState: { terminated: { exitCode: 3, reason: 'Error', containerID: 'containerd://a-2' } },
+    restartCount: 2,
+    ready: false,
+    started: false,
+  });
+});
+
+test('has the reason of a pod that ended, its class and its addresses', () => {
+  const terminal = { phase: 'Failed', reason: 'DeadlineExceeded', message: 'late' } as const;
+  expect(status({ progress: progress({ terminal }) })).toMatchObject({
+    reason: 'DeadlineExceeded',
+    message: 'late',
+    qosClass: 'Burstable',
+    hostIP: '192.0.2.1',
+    podIP: '10.0.0.2',
+  });
+});
+
+test("a pod on the node's network has the node's addresses", () => {
+  expect(status({ pod: testPod({ hostNetwork: true }) }).podIPs).toEqual([{ ip: '192.0.2.1' }]);
+});
+
+test('a condition keeps the time of its last change', () => {
+  const first = status();
+  const later = status({ previous: first, nowMs: NOW_MS + 60_000 });
+  expect(later.conditions).toEqual(first.conditions);
+  const flipped = status({
+    previous: first,
+    nowMs: NOW_MS + 60_000,
+    observed: observation([sandbox()], ended('a', 1)),
+  });
+  const times = flipped.conditions?.map(({ type, lastTransitionTime }, index) => [
+    type,
+    lastTransitionTime === first.conditions?.[index]?.lastTransitionTime,
+  ]);
+  expect(times).toEqual([
+    ['Initialized', true],
+    ['Ready', false],
+    ['ContainersReady', false],
+    ['PodScheduled', true],
+  ]);
+});
