@@ -17,13 +17,13 @@ test('containers that somebody else made are left alone, even under the same nam
   const config = { metadata: { name: 'mine-n1', namespace: 'default', uid, attempt: 0 }, linux } as const;
   const { podSandboxId } = await runtime.runPodSandbox({ config });
   const make = async (name: string, script: string) => {
-    const { containerId } = await runtime.createContainer({
+    const made = await runtime.createContainer({
       podSandboxId,
       config: { metadata: { name, attempt: 0 }, image: { image: IMAGE }, command: ['sh', '-c', script] },
       sandboxConfig: config,
     });
-    await runtime.startContainer({ containerId });
-    return containerId;
+    await runtime.startContainer(made);
+    return made.containerId;
   };
   const running = await make('runs', WAIT);
   const ended = await make('ended', 'exit 1');

@@ -6,8 +6,8 @@ import { eventually } from '../../testing/wait.ts';
 import {
   type Bench,
   containerId,
+  hasPhase,
   isRunning,
-  isWaiting,
   pod,
   restarts,
   sh,
@@ -81,8 +81,16 @@ describe('dead containers', () => {
       '--maximum-dead-containers-per-container=1',
       '--minimum-container-ttl-duration=0s',
     ]);
-    await bench.agent.put('dies.json', pod('dies', { containers: [sh('c', 'echo gone; exit 1')] }));
-    const found = await bench.agent.waitFor('dies', isWaiting('c', 'CrashLoopBackOff'));
+    const volumeMounts = [{ name: 'd', mountPath: '/d' }];
+    await bench.agent.put(
+      'dies.json',
+      pod('dies', {
+        restartPolicy: 'OnFailure',
+        volumes: [{ name: 'd', emptyDir: {} }],
+        containers: [sh('c', '[ -e /d/x ] && exit 0; touch /d/x; exit 1', { volumeMounts })],
+      }),
+    );
+    const found = await bench.agent.waitFor('dies', hasPhase('Succeeded'));
     const attempts = async () => {
       const { containers } = await bench.cri.runtime.listContainers({});
       return containers
@@ -96,8 +104,7 @@ describe('dead containers', () => {
     await bench.agent.start();
     await eventually(async () => (await attempts()).length === 1);
     expect(await attempts()).toEqual([1]);
-    expect(
-      statusOf(await bench.agent.waitFor('dies', (p) => statusOf(p, 'c') !== undefined), 'c')?.restartCount,
-    ).toBe(1);
+    const after = await bench.agent.waitFor('dies', hasPhase('Succeeded'));
+    expect(statusOf(after, 'c')).toMatchObject({ restartCount: 1, state: { terminated: { exitCode: 0 } } });
   });
 });
