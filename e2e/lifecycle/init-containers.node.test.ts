@@ -112,12 +112,12 @@ describe.concurrent('init containers', () => {
     await bench.agent.put(
       'sidecar.json',
       pod('sidecar', {
-        terminationGracePeriodSeconds: 5,
+        terminationGracePeriodSeconds: 20,
         volumes: [{ name: 'd', hostPath: { path: bench.agent.folder, type: 'Directory' } }],
         initContainers: [
           sh(
             'side',
-            `echo side >> /d/order; sleep 0.3; touch /tmp/up; trap 'echo side-end >> /d/order; exit' TERM; while :; do sleep 0.05; done`,
+            `echo side >> /d/order; trap 'echo side-end >> /d/order; exit' TERM; sleep 0.3; touch /tmp/up; while :; do sleep 0.05; done`,
             {
               volumeMounts,
               restartPolicy: 'Always',
@@ -133,7 +133,7 @@ describe.concurrent('init containers', () => {
         containers: [
           sh(
             'c',
-            `echo app >> /d/order; trap 'sleep 0.3; echo app-end >> /d/order; exit' TERM; while :; do sleep 0.05; done`,
+            `trap 'sleep 0.3; echo app-end >> /d/order; exit' TERM; echo app >> /d/order; while :; do sleep 0.05; done`,
             {
               volumeMounts,
             },
@@ -144,6 +144,8 @@ describe.concurrent('init containers', () => {
     const found = await bench.agent.waitFor('sidecar', isReady);
     expect(isRunning('side', 'c')(found)).toBe(true);
     expect(statusOf(found, 'side')?.started).toBe(true);
+    // By then both have set what they do when told to end.
+    await bench.fileText(`${bench.agent.folder}/order`, /app/);
     await bench.agent.drop('sidecar.json');
     const order = await bench.fileText(`${bench.agent.folder}/order`, /side-end/);
     expect(order.trim().split('\n')).toEqual(['side', 'init', 'app', 'app-end', 'side-end']);

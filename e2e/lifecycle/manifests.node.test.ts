@@ -146,7 +146,7 @@ describe.concurrent('manifests', () => {
         containers: [
           sh(
             'c',
-            `echo ${word}-up >> /h/swap; trap 'sleep 0.5; echo ${word}-down >> /h/swap; exit' TERM; while :; do sleep 0.05; done`,
+            `trap 'sleep 0.5; echo ${word}-down >> /h/swap; exit' TERM; echo ${word}-up >> /h/swap; while :; do sleep 0.05; done`,
             {
               volumeMounts: [{ name: 'h', mountPath: '/h' }],
             },

@@ -84,7 +84,7 @@ describe.concurrent('termination', () => {
   });
 
   test('a preStop hook that hangs takes the grace period, and the container gets 2 s more', async () => {
-    const script = `trap 'echo term > /h/hung; exit 0' TERM; while :; do sleep 0.05; done`;
+    const script = `trap 'echo term > /h/hung; exit 0' TERM; touch /h/hung-up; while :; do sleep 0.05; done`;
     await bench.agent.put(
       'hung.json',
       pod('hung', {
@@ -99,6 +99,7 @@ describe.concurrent('termination', () => {
       }),
     );
     await bench.agent.waitFor('hung', isReady);
+    await bench.fileText(`${bench.agent.folder}/hung-up`, /^/);
     await bench.agent.drop('hung.json');
     await gone('hung', 10_000);
     expect(await said('hung')).toBe('term\n');
