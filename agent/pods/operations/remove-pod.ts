@@ -50,5 +50,7 @@ export async function removePod(deps: OperationDeps, pod: Pod): Promise<void> {
     recursive: true,
     force: true,
   });
+  // Links of instances that were collected earlier pointed there too.
+  await deps.links.removeDead(new Set(view.containers().map(({ id }) => id)));
   await files.remove(uid);
 }

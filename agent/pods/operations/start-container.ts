@@ -6,6 +6,7 @@ import type { ContainerConfig } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import type { MountedVolume } from '#volumes/types.ts';
 import { VolumeError } from '#volumes/types.ts';
+import { formatNormalized, parseImageReference } from '../../images/reference.ts';
 import type { EnsureImageResult } from '../../images/types.ts';
 import { containerLogPath } from '../../logs/paths.ts';
 import { type ContainerInput, makeContainerConfig } from '../../runtime/config/container.ts';
@@ -275,7 +276,8 @@ function noteContainer(
     exitCode: 0,
     reason: '',
     message: '',
-    image: action.spec.image ?? '',
+    // The spelling under which the runtime will tell it.
+    image: formatNormalized(parseImageReference(action.spec.image ?? '')),
     hash: containerHash(action.spec),
     fallsBackToLogs: action.spec.terminationMessagePolicy === 'FallbackToLogsOnError',
   });

@@ -25,13 +25,15 @@ async function runPod(instance: TestContainerd): Promise<RunningPod> {
     logDirectory: `${instance.folder}/logs`,
     linux: {},
   };
+  // Tells this container's process from those of tests that run beside.
+  const time = String(1_000_000 + Math.floor(Math.random() * 1_000_000_000));
   const { podSandboxId } = await runtime.runPodSandbox({ config });
   const { containerId } = await runtime.createContainer({
     podSandboxId,
     config: {
       metadata: { name: 'c', attempt: 0 },
       image: { image: 'local/busybox:1' },
-      command: ['sleep', '1000'],
+      command: ['sleep', time],
       logPath: 'c.log',
       linux: {},
     },
@@ -39,7 +41,7 @@ async function runPod(instance: TestContainerd): Promise<RunningPod> {
   });
   await runtime.startContainer({ containerId });
   const { status } = await runtime.podSandboxStatus({ podSandboxId });
-  const container = (await listProcesses()).find(({ args }) => args.join(' ') === 'sleep 1000');
+  const container = (await listProcesses()).find(({ args }) => args.join(' ') === `sleep ${time}`);
   return { containerID: containerId, ip: status?.network?.ip ?? '', pid: container?.pid ?? 0 };
 }
 
