@@ -81,6 +81,18 @@ describe('applyEvent', () => {
     expect(view.container('c1')?.startedAtMs).toBe(900);
   });
 
+  test('looks after the containers of a sandbox that stopped', async () => {
+    const { view, deps, delays, runAll } = setUp(1);
+    const sandbox = { id: 's1', podUID: 'u1', podNamespace: 'default', podName: 'p', attempt: 0 };
+    view.noteSandbox({ ...sandbox, ready: true, createdAtMs: 800, ips: [] });
+    view.noteContainer(container);
+    view.noteContainer({ ...container, id: 'c2', name: 'done', state: 'exited' });
+    applyEvent(deps, { ...stopped, containerId: 's1' });
+    expect(view.sandbox('s1')?.ready).toBe(false);
+    await runAll();
+    expect(delays).toEqual([150]);
+  });
+
   test('remembers that memory ran out', () => {
     const { view, deps } = setUp(1);
     view.noteContainer(container);

@@ -54,7 +54,13 @@ function applyStop(
   const id = event.containerId;
   const container = view.container(id);
   const sandbox = view.sandbox(id);
-  if (sandbox !== undefined) view.noteSandbox({ ...sandbox, ready: false });
+  if (sandbox !== undefined) {
+    view.noteSandbox({ ...sandbox, ready: false });
+    // What ran in it has ended as well, whether or not its own event arrives.
+    for (const inside of view.pod(sandbox.podUID).containers) {
+      if (inside.sandboxId === id && inside.state === 'running') learnEnd(deps, inside.id, STATUS_LAG_MS);
+    }
+  }
   if (container === undefined || container.state === 'exited') return;
   if (event.exitCode !== undefined) {
     const finishedAtMs = event.exitedAtMs ?? now();

@@ -25,8 +25,9 @@ export interface Observer {
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** With events, a relist is only the safety net; without, it is how changes are seen at all. */
-const RELIST_WITH_EVENTS_MS = 60_000;
+/** With events, a relist is only the safety net; without, it is how changes are seen at all. The net is needed:
+ *  containerd's shim may end before it has sent its last events, which was seen on a machine short of time. */
+const RELIST_WITH_EVENTS_MS = 10_000;
 const RELIST_WITHOUT_EVENTS_MS = 1_000;
 const RESUBSCRIBE_MS = 1_000;
 
