@@ -48,7 +48,16 @@ async function killSomeProcess({ connection, agent, random, members }: Run): Pro
   );
   if (running.length === 0) return;
   const pid = await pidOf(connection, random.pick(running).id).catch(() => 0);
-  if (pid > 1) process.kill(pid, 'SIGKILL');
+  if (pid > 1) killIfAlive(pid);
+}
+
+/** A container may end, and its process be gone, between the question for its PID and the signal. */
+function killIfAlive(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** Some changes, spread over the life of one agent, which then dies. */
