@@ -44,9 +44,14 @@ function formatValue(value: unknown): string {
   return text.length > LONGEST_SHOWN ? `${text.slice(0, LONGEST_SHOWN)}…` : text;
 }
 
-/** `spec.containers[0].image: Required value: …`, the form that users of the field know. */
-export function formatFieldError(error: FieldError): string {
+/** The fault without its field: `Required value: …`. */
+export function formatFault(error: FieldError): string {
   const value = error.badValue === undefined ? '' : `: ${formatValue(error.badValue)}`;
   const detail = error.detail === '' ? '' : `: ${error.detail}`;
-  return `${error.field}: ${LABELS[error.kind]}${value}${detail}`;
+  return `${LABELS[error.kind]}${value}${detail}`;
+}
+
+/** `spec.containers[0].image: Required value: …`, the form that users of the field know. */
+export function formatFieldError(error: FieldError): string {
+  return `${error.field}: ${formatFault(error)}`;
 }

@@ -1,6 +1,6 @@
 /** Failures of the API as the field knows them: a reason, its HTTP code, and a Status object for the wire. */
-import type { Status } from '../schema/gen/meta-v1.ts';
-import { type FieldError, formatFieldError } from './field-error.ts';
+import type { Status, StatusCause, StatusDetails } from '../schema/gen/meta-v1.ts';
+import { type FieldError, formatFault } from './field-error.ts';
 
 /** Every reason has exactly one HTTP code. */
 const CODES = {
@@ -21,36 +21,48 @@ const CODES = {
   InternalError: 500,
   ServiceUnavailable: 503,
   Timeout: 504,
+  InsufficientStorage: 507,
 } as const;
 
 export type StatusReason = keyof typeof CODES;
 
+export interface StatusErrorOptions {
+  readonly faults?: readonly FieldError[];
+  /** Kind (or resource), name and group that the failure is about; seconds after which to try again. */
+  readonly details?: Omit<StatusDetails, 'causes'>;
+  /** Causes beside the faults. */
+  readonly causes?: readonly StatusCause[];
+  /** Where it is not the reason's own. */
+  readonly code?: number;
+  readonly cause?: unknown;
+}
+
 export class StatusError extends Error {
   readonly reason: StatusReason;
   readonly faults: readonly FieldError[];
+  readonly code: number;
+  readonly details: Omit<StatusDetails, 'causes'>;
+  readonly causes: readonly StatusCause[];
 
-  constructor(
-    reason: StatusReason,
-    message: string,
-    options: { faults?: readonly FieldError[]; cause?: unknown } = {},
-  ) {
+  constructor(reason: StatusReason, message: string, options: StatusErrorOptions = {}) {
     super(message, { cause: options.cause });
     this.name = 'StatusError';
     this.reason = reason;
     this.faults = options.faults ?? [];
-  }
-
-  get code(): number {
-    return CODES[this.reason];
+    this.code = options.code ?? CODES[reason];
+    this.details = options.details ?? {};
+    this.causes = options.causes ?? [];
   }
 
   /** The Status object that a client gets. */
   toStatus(): Status {
-    const causes = this.faults.map((fault) => ({
-      reason: fault.kind,
-      message: formatFieldError(fault),
+    const faults = this.faults.map((fault) => ({
+      reason: fault.kind === 'FieldUnknown' ? 'FieldValueInvalid' : fault.kind,
+      message: formatFault(fault),
       field: fault.field,
     }));
+    const causes = [...faults, ...this.causes];
+    const details = { ...this.details, ...(causes.length === 0 ? {} : { causes }) };
     return {
       apiVersion: 'v1',
       kind: 'Status',
@@ -58,7 +70,7 @@ export class StatusError extends Error {
       status: 'Failure',
       message: this.message,
       reason: this.reason,
-      ...(causes.length === 0 ? {} : { details: { causes } }),
+      ...(Object.keys(details).length === 0 ? {} : { details }),
       code: this.code,
     };
   }

@@ -1,0 +1,32 @@
+/** The last say before a change is stored: plugins first mutate, then validate. Source: document 2, 2.7. */
+import type { ApiObject, Resource, UserInfo } from '../resources/contract.ts';
+
+export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+
+export interface AdmissionRequest {
+  readonly operation: Operation;
+  readonly resource: Resource;
+  readonly subresource: string;
+  readonly namespace: string;
+  /** Empty if a name is still to be generated. */
+  readonly name: string;
+  /** The draft; a mutating plugin changes it in place. Absent for DELETE. */
+  readonly object: ApiObject | undefined;
+  readonly old: ApiObject | undefined;
+  readonly user: UserInfo;
+  readonly dryRun: boolean;
+  /** Create, update, patch or delete options, as an object of the meta group. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly signal: AbortSignal;
+  warn(text: string): void;
+  annotate(key: string, value: string): void;
+}
+
+export interface AdmissionPlugin {
+  readonly name: string;
+  readonly operations: readonly Operation[];
+  /** @throws StatusError to refuse */
+  mutate?(request: AdmissionRequest): void | Promise<void>;
+  /** @throws StatusError to refuse */
+  validate?(request: AdmissionRequest): void | Promise<void>;
+}

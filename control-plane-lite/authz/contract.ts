@@ -1,0 +1,43 @@
+/** What a user may do. Modes are asked in turn; the first that allows or denies decides. Source: document 2, 5. */
+import type { UserInfo } from '../resources/contract.ts';
+
+export interface AuthorizationAttributes {
+  readonly user: UserInfo;
+  readonly verb: string;
+  readonly isResource: boolean;
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** For paths of no resource. */
+  readonly path: string;
+}
+
+export interface Decision {
+  readonly effect: 'allow' | 'deny' | 'none';
+  readonly reason: string;
+}
+
+export interface ResourceRuleView {
+  readonly verbs: readonly string[];
+  readonly apiGroups?: readonly string[];
+  readonly resources?: readonly string[];
+  readonly resourceNames?: readonly string[];
+}
+
+export interface NonResourceRuleView {
+  readonly verbs: readonly string[];
+  readonly nonResourceURLs: readonly string[];
+}
+
+export interface Authorizer {
+  readonly name: string;
+  authorize(attributes: AuthorizationAttributes): Decision | Promise<Decision>;
+  /** What the user may do in a namespace, for SelfSubjectRulesReview. */
+  rulesOf(
+    user: UserInfo,
+    namespace: string,
+  ): { readonly resource: readonly ResourceRuleView[]; readonly nonResource: readonly NonResourceRuleView[] };
+}

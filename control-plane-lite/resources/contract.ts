@@ -1,0 +1,205 @@
+/** What the server knows of a resource type: its names and verbs (data), and its strategy: what this kind does
+ *  differently from all others when it is created, changed, shown or deleted. One file per kind holds a strategy;
+ *  `table.ts` lists them. Strategies decide; they do no I/O (but for `reserve`). */
+
+import type { FieldError } from '#api/meta/field-error.ts';
+import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
+import type { TypeModel } from '#api/schema/type-model.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+
+/** An object as it is on the wire, in the vocabulary that the server speaks: its `apiVersion`, its field names and
+ *  its values are those that clients see. While a request works on it, it is the request's own draft and may be
+ *  changed; once stored it is shared and never changed. */
+export interface ApiObject {
+  apiVersion: string;
+  kind: string;
+  metadata: Draft<ObjectMeta>;
+  [member: string]: unknown;
+}
+
+/** A type whose members may be set. */
+export type Draft<T> = { -readonly [K in keyof T]: T[K] };
+
+export interface UserInfo {
+  readonly name: string;
+  readonly uid?: string;
+  readonly groups: readonly string[];
+  readonly extra: Readonly<Record<string, readonly string[]>>;
+}
+
+/** What a strategy may know of the request. */
+export interface StrategyContext {
+  readonly vocabulary: Vocabulary;
+  readonly user: UserInfo;
+  readonly namespace: string;
+  readonly nowMs: number;
+  readonly dryRun: boolean;
+  readonly gates: ReadonlySet<string>;
+}
+
+/** What deletion of an object takes. */
+export interface DeletionPlan {
+  /** Seconds until it may be removed; 0 removes it now if nothing else holds it. */
+  readonly graceSeconds: number;
+}
+
+/** Frees what was reserved for an object that then wasn't stored. */
+export type Release = () => Promise<void>;
+
+export interface Strategy {
+  /** Reasons why a name is no name of this kind. Default: DNS subdomain. */
+  readonly nameFaults?: (name: string) => readonly string[];
+  /** Clears what a client may not set at creation and sets what it never sets (initial status, phase). The generic
+   *  part (uid, timestamps, generation 1, empty status where there is a status subresource) is done before. */
+  readonly prepareForCreate?: (draft: ApiObject, context: StrategyContext) => void;
+  /** All faults beyond metadata, which is checked for every kind. */
+  readonly validate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
+  /** Keeps what an update may not change. The generic part (metadata, status kept where there is a status
+   *  subresource, generation raised if spec changed) is done before. */
+  readonly prepareForUpdate?: (draft: ApiObject, old: ApiObject, context: StrategyContext) => void;
+  /** Faults of the change; `validate` is called as well. */
+  readonly validateUpdate?: (
+    object: ApiObject,
+    old: ApiObject,
+    context: StrategyContext,
+  ) => readonly FieldError[];
+  /** Texts for Warning headers. */
+  readonly warnings?: (object: ApiObject, old: ApiObject | undefined) => readonly string[];
+  /** PUT of a name that isn't there creates it. Default false. */
+  readonly createOnUpdate?: boolean;
+  /** PUT without a resource version overwrites whatever is there. Default true. */
+  readonly unconditionalUpdate?: boolean;
+  /** Whether `metadata.generation` is counted. Default: the kind has a `spec`. */
+  readonly countsGeneration?: boolean;
+  /** Whether the change of an object raises its generation; default: `spec` differs. */
+  readonly generationChanged?: (object: ApiObject, old: ApiObject) => boolean;
+  /** Fields beside `metadata.name` and `metadata.namespace` that field selectors may name, with their text. */
+  readonly selectableFields?: Readonly<Record<string, (object: ApiObject) => string>>;
+  /** How long this object's deletion takes; default: not at all. `requested` is from the DeleteOptions.
+   *  `undefined`: deletion isn't graceful. */
+  readonly planDeletion?: (
+    object: ApiObject,
+    requested: number | undefined,
+    context: StrategyContext,
+  ) => DeletionPlan;
+  /** Finalizer names that propagation may set; default propagation where the client names none. Default background. */
+  readonly defaultPropagation?: 'orphan' | 'background';
+  /** Takes from a shared pool what the object needs (service IPs, node ports), writing it into the draft.
+   *  With `old`, only what changed. */
+  readonly reserve?: (
+    draft: ApiObject,
+    old: ApiObject | undefined,
+    context: StrategyContext,
+  ) => Promise<Release>;
+  /** Frees what a removed object had. */
+  readonly release?: (object: ApiObject) => Promise<void>;
+  /** Members never shown or stored as they came: Secret's `stringData`. Called before defaults. */
+  readonly normalize?: (draft: ApiObject) => void;
+  /** Cells of the Table row, in the order of the columns; absent: the default columns. */
+  readonly row?: (
+    object: ApiObject,
+    context: { readonly nowMs: number; readonly vocabulary: Vocabulary },
+  ) => readonly Cell[];
+  /** Time after its last write after which an object is removed, in seconds (events). */
+  readonly ttlSeconds?: number;
+}
+
+export type Cell = string | number | boolean | null | readonly Cell[];
+
+/** A subresource that shows or changes part of its parent: `status`, `approval`, `ephemeralcontainers`… */
+export interface PartStrategy {
+  /** Keeps everything of `old` that is not of this part. Changes the draft. */
+  readonly prepareForUpdate: (draft: ApiObject, old: ApiObject, context: StrategyContext) => void;
+  readonly validateUpdate?: (
+    object: ApiObject,
+    old: ApiObject,
+    context: StrategyContext,
+  ) => readonly FieldError[];
+}
+
+export interface ColumnDefinition {
+  readonly name: string;
+  readonly type: string;
+  readonly format?: string;
+  readonly description?: string;
+  readonly priority?: number;
+}
+
+export interface SubresourceInfo {
+  readonly name: string;
+  readonly kind: string;
+  /** Group and version of the kind where they differ from the parent's. */
+  readonly group?: string;
+  readonly version?: string;
+  readonly verbs: readonly string[];
+  /** A pass-through point: exec, attach, portforward, proxy. */
+  readonly connect?: boolean;
+  readonly httpMethods?: readonly string[];
+}
+
+/** Names are those on the wire. */
+export interface ResourceInfo {
+  /** `''` for the core group. */
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly kind: string;
+  readonly listKind: string;
+  readonly namespaced: boolean;
+  readonly verbs: readonly string[];
+  readonly shortNames: readonly string[];
+  readonly categories: readonly string[];
+  readonly columns: readonly ColumnDefinition[];
+  /** What a successful DELETE answers with. */
+  readonly deleteReturns: 'object' | 'Status';
+  readonly subresources: ReadonlyMap<string, SubresourceInfo>;
+}
+
+/** How objects of one served version are read, checked and merged: from the type tables for built-in kinds, from
+ *  the definition's schema for custom ones. */
+export interface ObjectSchema {
+  /** Reads a request's value. Unknown members are dropped and reported as warnings of their own.
+   *  The result is a fresh draft with canonical values; it has its defaults. */
+  decode(value: unknown): DecodedObject;
+  /** Defaults alone, for what was merged. Changes the draft. */
+  applyDefaults(draft: ApiObject): void;
+  /** How members merge under strategic merge patch and apply. */
+  readonly model: TypeModel;
+  /** Type name for protobuf (`core/v1.Pod`); absent: no protobuf. */
+  readonly typeRef?: string;
+}
+
+export interface DecodedObject {
+  readonly object: ApiObject;
+  /** Faults that make the object unusable: wrong types, unknown words. */
+  readonly errors: readonly FieldError[];
+  /** Members that the type doesn't have, for `fieldValidation`. */
+  readonly unknown: readonly FieldError[];
+}
+
+/** A resource in one of the versions that it is served in. */
+export interface Resource {
+  readonly info: ResourceInfo;
+  readonly schema: ObjectSchema;
+  readonly strategy: Strategy;
+  readonly parts: Readonly<Record<string, PartStrategy>>;
+  /** Where the objects are: resources that share a storage are versions of one another. */
+  readonly storage: StorageInfo;
+  /** From the stored version to this one and back; absent where they are the same. Changes the draft. */
+  readonly conversion?: Conversion;
+}
+
+export interface StorageInfo {
+  /** `/registry/apps/deployments/`, then `namespace/name` or `name`. */
+  readonly prefix: string;
+  /** Stored `apiVersion`. */
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly namespaced: boolean;
+}
+
+export interface Conversion {
+  fromStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
+  toStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
+}

@@ -1,0 +1,86 @@
+/** What can be done with resources, apart from HTTP: the endpoints call it for clients, controllers call it
+ *  directly. Every failure is a StatusError. */
+import type { FieldRequirement } from '#api/meta/field-selectors.ts';
+import type { Requirement } from '#api/meta/selectors.ts';
+import type { CachedObject } from '../cache/contract.ts';
+import type { ApiObject, Resource, UserInfo } from '../resources/contract.ts';
+
+/** On whose behalf, and how. */
+export interface Caller {
+  readonly user: UserInfo;
+  readonly signal: AbortSignal;
+  warn(text: string): void;
+  annotate(key: string, value: string): void;
+}
+
+/** Which object: `namespace` is empty for resources without. */
+export interface ObjectRef {
+  readonly resource: Resource;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface WriteOptions {
+  readonly dryRun: boolean;
+  /** Name for managedFields. */
+  readonly fieldManager: string;
+  /** Faults of decoding that depend on `fieldValidation` are the caller's matter. */
+  readonly subresource?: string;
+}
+
+export interface Preconditions {
+  readonly uid?: string;
+  readonly resourceVersion?: string;
+}
+
+export interface DeleteRequest {
+  readonly dryRun: boolean;
+  readonly gracePeriodSeconds?: number;
+  readonly preconditions?: Preconditions;
+  readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+}
+
+/** An object in the version asked for, as stored or (in a dry run) as it would be. */
+export interface Outcome {
+  readonly object: ApiObject;
+  /** Bytes of the stored object, where it was stored in this very version. */
+  readonly stored?: CachedObject;
+  readonly created?: boolean;
+}
+
+export interface Deletion extends Outcome {
+  /** False: the object is there still, being deleted. */
+  readonly removed: boolean;
+}
+
+/** Makes the new object of the live one; called again if the live one changed meanwhile. A deep copy of the live
+ *  object is handed in, to be changed and returned. `undefined` in: nothing is there (only where the caller may create). */
+export type Change = (live: ApiObject | undefined) => ApiObject | Promise<ApiObject>;
+
+export interface Selection {
+  readonly namespace?: string;
+  readonly labels: readonly Requirement[];
+  readonly fields: readonly FieldRequirement[];
+}
+
+export interface Verbs {
+  /** The newest state. */
+  get(ref: ObjectRef): Promise<CachedObject>;
+  create(ref: ObjectRef, object: ApiObject, options: WriteOptions, caller: Caller): Promise<Outcome>;
+  /** Reads, changes and writes until no one else was faster. */
+  update(ref: ObjectRef, change: Change, options: UpdateOptions, caller: Caller): Promise<Outcome>;
+  delete(ref: ObjectRef, request: DeleteRequest, caller: Caller): Promise<Deletion>;
+  deleteCollection(
+    resource: Resource,
+    selection: Selection,
+    request: DeleteRequest,
+    caller: Caller,
+  ): Promise<readonly Deletion[]>;
+}
+
+export interface UpdateOptions extends WriteOptions {
+  /** A resource version in the new object must be the live one's. Patches without one retry instead. */
+  readonly allowCreate: boolean;
+  /** How managedFields are kept: `apply` has already done it. Default `update`. */
+  readonly manage?: 'update' | 'apply';
+}
