@@ -203,3 +203,15 @@ export interface Conversion {
   fromStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
   toStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
 }
+
+/** What a file of one kind exports to its group's table (`core/table.ts`, `groups/table.ts`). */
+export interface KindEntry {
+  readonly strategy: Strategy;
+  /** By name of the subresource. `status` without an entry gets the generic one: only `status` changes. */
+  readonly parts?: Readonly<Record<string, PartStrategy>>;
+  /** Where another version of the kind is the stored one. */
+  readonly storedAs?: { readonly group: string; readonly version: string; readonly conversion?: Conversion };
+}
+
+/** Keys: plat group and kind with version, as in api-resources.json: `v1/Pod`, `apps/v1/Deployment`. */
+export type KindTable = Readonly<Record<string, KindEntry>>;
