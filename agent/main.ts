@@ -24,7 +24,7 @@ export interface RunExtras {
   readonly origins: Origins;
 }
 
-/** Time for operations under way to come to rest after the signal, in ms. */
+/** Time for what is under way to come to rest after the signal, in ms. */
 const DRAIN_MS = 700;
 
 /** Runs the agent until SIGTERM or SIGINT. Returns the exit code. */
@@ -64,7 +64,11 @@ async function runLocked(config: AgentConfig, origins: Origins, node: string, lo
   await Promise.race([aborted(stop), work]);
   notifier.stopping('Stopping; pods keep running');
   podSide.probes.stop();
-  await within(base.clock, DRAIN_MS, Promise.all([work, watchdog, podSide.manager.stopped()]));
+  await within(
+    base.clock,
+    DRAIN_MS,
+    Promise.all([work, watchdog, podSide.manager.stopped(), podSide.execs.setUp()]),
+  );
   await Promise.all(servers.map((server) => server.close()));
   runtimeSide.connection.close();
   runtimeSide.imageConnection.close();

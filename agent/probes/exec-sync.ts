@@ -1,11 +1,73 @@
 /** Commands in containers for probes and hooks, over CRI. */
+import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
-import type { ExecSync } from './exec.ts';
+import type { ExecResult, ExecSync } from './exec.ts';
 
-/** CRI counts the time limit in whole seconds; parts of one are rounded up, 0 stays "none". */
-export function createExecSync(runtime: Pick<RuntimeService, 'execSync'>): ExecSync {
-  return (containerId, argv, timeoutMs, signal) => {
+export interface ExecSyncDeps {
+  readonly runtime: Pick<RuntimeService, 'execSync'>;
+  readonly clock: Clock;
+}
+
+export interface ExecCalls {
+  /** Rejects with the signal's reason as soon as that fires; the command itself is left to its end. */
+  readonly execSync: ExecSync;
+  /** Resolves when no call is being set up, as far as one can tell: each that is under way now has ended, or is old
+   *  enough. Never rejects. */
+  readonly setUp: () => Promise<void>;
+}
+
+/** How long a call that nobody waits for any more may go on, in ms.
+ *
+ *  A call that is cancelled while the command is being set up leaves containerd's shim waiting for the other end of
+ *  the command's pipes. It gives up after 30 s, and until then neither stops the container nor starts another
+ *  command in it. Later, cancelling does no harm; and a command mostly ends by its own time limit before, or with
+ *  its container. */
+const ABANDONED_CALL_MS = 30_000;
+
+/** Setting up a command takes the runtime some 50 ms, and a few times that on a busy machine. */
+const SET_UP_MS = 400;
+
+export function createExecCalls({ runtime, clock }: ExecSyncDeps): ExecCalls {
+  const beingSetUp = new Set<Promise<void>>();
+
+  function begin(containerId: string, cmd: readonly string[], timeoutMs: number, cancel: AbortSignal) {
+    // CRI counts the time limit in whole seconds; parts of one are rounded up, 0 stays "none".
     const timeout = BigInt(Math.ceil(timeoutMs / 1000));
-    return runtime.execSync({ containerId, cmd: argv, timeout }, { signal });
+    const call = runtime.execSync({ containerId, cmd, timeout }, { signal: cancel });
+    const setUp = Promise.withResolvers<void>();
+    const timer = clock.setTimer(setUp.resolve, SET_UP_MS);
+    const onEnd = (): void => setUp.resolve();
+    call.then(onEnd, onEnd);
+    beingSetUp.add(setUp.promise);
+    void setUp.promise.then(() => {
+      timer.cancel();
+      beingSetUp.delete(setUp.promise);
+    });
+    return call;
+  }
+
+  return {
+    execSync(containerId, argv, timeoutMs, signal) {
+      return new Promise<ExecResult>((resolve, reject) => {
+        signal.throwIfAborted();
+        const cancel = new AbortController();
+        let late: Timer | undefined;
+        const onAbort = (): void => {
+          const reason = asError(signal.reason);
+          reject(reason);
+          late = clock.setTimer(() => cancel.abort(reason), ABANDONED_CALL_MS);
+        };
+        signal.addEventListener('abort', onAbort, { once: true });
+        void begin(containerId, argv, timeoutMs, cancel.signal)
+          .then(resolve, reject)
+          .finally(() => {
+            signal.removeEventListener('abort', onAbort);
+            late?.cancel();
+          });
+      });
+    },
+    async setUp() {
+      await Promise.all(beingSetUp);
+    },
   };
 }

@@ -8,7 +8,8 @@ export interface ExecResult {
   readonly stderr: Uint8Array;
 }
 
-/** Runs a command in a container. @param timeoutMs 0 means none
+/** Runs a command in a container. When `signal` fires its result is no longer wanted; the command may go on.
+ *  @param timeoutMs 0 means none
  *  @throws CriError, with reason `DeadlineExceeded` when the command took longer than `timeoutMs` */
 export type ExecSync = (
   containerId: string,

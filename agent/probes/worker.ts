@@ -1,5 +1,5 @@
 /** One probe of one container: makes it again and again at its times and keeps what follows from the outcomes.
- *  Never two at once; each bounded by its timeout. */
+ *  Each is bounded by its timeout, and the next one begins when its outcome is known. */
 import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
 import type { Container, Probe } from '#api/schema/gen/core-v1.ts';
 import {

@@ -17,7 +17,8 @@ import { createPodOperations } from '../pods/operations/operations.ts';
 import { createPodEvent } from '../pods/pod-event.ts';
 import { PodManager } from '../pods/pod-manager.ts';
 import { createRecordStore, type RecordStore } from '../pods/record.ts';
-import { createExecSync } from '../probes/exec-sync.ts';
+import type { ExecSync } from '../probes/exec.ts';
+import { createExecCalls, type ExecCalls } from '../probes/exec-sync.ts';
 import { createProbeManager, type ProbeManager } from '../probes/manager.ts';
 import { createProbeMemory, type ProbeMemory } from '../probes/memory.ts';
 import { createProbeRunner } from '../probes/runner.ts';
@@ -39,6 +40,8 @@ export interface PodSide {
   readonly memory: ProbeMemory;
   readonly sources: SourceManager;
   readonly applied: AppliedStore;
+  /** Commands under way in containers. */
+  readonly execs: Pick<ExecCalls, 'setUp'>;
 }
 
 export async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promise<PodSide> {
@@ -51,8 +54,12 @@ export async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promi
   const volumes = createVolumeManager({ rootDir, objects, clock, log, vocabulary, allocatable });
   const records = createRecordStore(join(rootDir, 'pods'));
   const memory = createProbeMemory({ log }, join(rootDir, 'pods'));
-  const probes = createProbes(base, runtimeSide, event, (podUID) => wakePod(podUID));
-  const operations = createPodOperations(await operationDeps(base, runtimeSide, { event, objects, volumes }));
+  const execs = createExecCalls({ runtime: runtimeSide.connection.runtime, clock });
+  const { execSync } = execs;
+  const probes = createProbes(base, execSync, event, (podUID) => wakePod(podUID));
+  const operations = createPodOperations(
+    await operationDeps(base, runtimeSide, { event, objects, volumes, execSync }),
+  );
   const createWorker = createWorkerFactory({
     clock,
     log,
@@ -105,21 +112,25 @@ export async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promi
     event: (involved, type, reason, message) => base.events.event(involved, type, reason, message),
   });
   createObjectWatcher({ objects, sources, manager, volumes, report, log });
-  return { manager, objects, volumes, probes, records, memory, sources, applied };
+  return { manager, objects, volumes, probes, records, memory, sources, applied, execs };
 }
 
 interface PodParts {
   readonly event: PodEvent;
   readonly objects: ObjectStore;
   readonly volumes: VolumeManager;
+  readonly execSync: ExecSync;
 }
 
-async function operationDeps(base: Base, runtimeSide: RuntimeSide, parts: PodParts): Promise<OperationDeps> {
+async function operationDeps(
+  base: Base,
+  runtimeSide: RuntimeSide,
+  { execSync, ...parts }: PodParts,
+): Promise<OperationDeps> {
   const { config, clock, log, settings } = base;
   const { connection, imageConnection, view, observer, files, links } = runtimeSide;
   const { runtime } = connection;
   const podIP = addressOf(view, settings);
-  const execSync = createExecSync(runtime);
   const { userAgent } = probeIdentity(base);
   return {
     ...parts,
@@ -154,11 +165,11 @@ const addressOf =
 
 function createProbes(
   base: Base,
-  { connection }: RuntimeSide,
+  execSync: ExecSync,
   event: PodEvent,
   onChange: (podUID: string) => void,
 ): ProbeManager {
-  const run = createProbeRunner({ execSync: createExecSync(connection.runtime), ...probeIdentity(base) });
+  const run = createProbeRunner({ execSync, ...probeIdentity(base) });
   return createProbeManager(
     { clock: base.clock, run, onChange, event },
     { probeGracePeriod: featureEnabled(base.config, 'ProbeTerminationGracePeriod') },

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
@@ -9,7 +10,7 @@ import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { createTempDir, type TempDir } from '../../../testing/temp.ts';
 import { eventually } from '../../../testing/wait.ts';
 import { runHandler } from '../../hooks/lifecycle.ts';
-import { createExecSync } from '../../probes/exec-sync.ts';
+import { createExecCalls } from '../../probes/exec-sync.ts';
 import { createProbeRunner, type ProbeResult } from '../../probes/runner.ts';
 import { makeContainerConfig } from './container.ts';
 import { resolveEnv } from './env.ts';
@@ -211,10 +212,10 @@ describe('probes and hooks of a real container', () => {
   const probe = (
     action: Partial<Parameters<ReturnType<typeof createProbeRunner>>[0]['probe']>,
   ): Promise<ProbeResult> =>
-    createProbeRunner({ execSync: createExecSync(connection.runtime), userAgent: 'prober/test' })(
-      { probe: action, container, containerId, podIP, timeoutMs: 1000 },
-      never,
-    );
+    createProbeRunner({
+      execSync: createExecCalls({ runtime: connection.runtime, clock: systemClock }).execSync,
+      userAgent: 'prober/test',
+    })({ probe: action, container, containerId, podIP, timeoutMs: 1000 }, never);
 
   test.each([
     ['a command that succeeds', { exec: { command: ['cat', '/data/said'] } }, 'success', /config-proof/],
@@ -237,7 +238,7 @@ describe('probes and hooks of a real container', () => {
 
   test('a hook runs in the container', async () => {
     const deps = {
-      execSync: createExecSync(connection.runtime),
+      execSync: createExecCalls({ runtime: connection.runtime, clock: systemClock }).execSync,
       podIP: () => podIP,
       userAgent: 'prober/test',
     };

@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import type { ExecSyncResponse } from '#cri/gen/cri-v1.ts';
+import type { ExecResult } from './exec.ts';
+import { createExecCalls } from './exec-sync.ts';
+
+const DONE: ExecSyncResponse = { exitCode: 0, stdout: new Uint8Array(0), stderr: new Uint8Array(0) };
+
+function setup() {
+  const clock = createFakeClock();
+  const requests: object[] = [];
+  const cancelled: number[] = [];
+  const answer = Promise.withResolvers<ExecSyncResponse>();
+  const calls = createExecCalls({
+    clock,
+    runtime: {
+      execSync(request, options) {
+        requests.push(request);
+        options?.signal?.addEventListener('abort', () => {
+          cancelled.push(clock.monotonic());
+          answer.reject(new Error('cancelled'));
+        });
+        return answer.promise;
+      },
+    },
+  });
+  const abort = new AbortController();
+  const run = (timeoutMs = 1000): Promise<ExecResult> =>
+    calls.execSync('c1', ['true'], timeoutMs, abort.signal);
+  const isSetUp = async (): Promise<boolean> => {
+    let yes = false;
+    void calls.setUp().then(() => {
+      yes = true;
+    });
+    await clock.advance(0);
+    return yes;
+  };
+  return { calls, clock, requests, cancelled, answer, abort, run, isSetUp };
+}
+
+test.each([
+  [0, 0n],
+  [1, 1n],
+  [1000, 1n],
+  [1001, 2n],
+])('a time limit of %i ms is told as %i s', async (timeoutMs, timeout) => {
+  const { run, requests, answer } = setup();
+  answer.resolve(DONE);
+  expect(await run(timeoutMs)).toBe(DONE);
+  expect(requests).toEqual([{ containerId: 'c1', cmd: ['true'], timeout }]);
+});
+
+test('whoever gives up waits no longer, but the call goes on', async () => {
+  const { run, abort, cancelled, answer, clock } = setup();
+  const result = run();
+  const reason = new Error('probing was stopped');
+  abort.abort(reason);
+  await expect(result).rejects.toBe(reason);
+  await clock.advance(29_999);
+  expect(cancelled).toEqual([]);
+  answer.resolve(DONE);
+  await clock.advance(0);
+  await clock.advance(60_000);
+  expect(cancelled).toEqual([]);
+});
+
+test('a call that nobody waits for is cancelled when no runtime can be setting it up any more', async () => {
+  const { run, abort, cancelled, clock } = setup();
+  const result = run();
+  abort.abort(new Error('probing was stopped'));
+  await expect(result).rejects.toThrow('probing was stopped');
+  await clock.advance(30_000);
+  expect(cancelled).toEqual([30_000]);
+});
+
+test('nothing is begun for a signal that has fired', async () => {
+  const { run, abort, requests } = setup();
+  abort.abort(new Error('too late'));
+  await expect(run()).rejects.toThrow('too late');
+  expect(requests).toEqual([]);
+});
+
+test('a failure reaches the caller', async () => {
+  const { run, answer } = setup();
+  answer.reject(new Error('no such container'));
+  await expect(run()).rejects.toThrow('no such container');
+});
+
+test.each(['answered', 'refused', 'old'] as const)('a call that is %s is not being set up', async (how) => {
+  const { run, answer, isSetUp, clock } = setup();
+  expect(await isSetUp()).toBe(true);
+  const result = run().catch(() => undefined);
+  await clock.advance(399);
+  expect(await isSetUp()).toBe(false);
+  if (how === 'old') await clock.advance(1);
+  else if (how === 'answered') answer.resolve(DONE);
+  else answer.reject(new Error('refused'));
+  expect(await isSetUp()).toBe(true);
+  answer.resolve(DONE);
+  await result;
+});
