@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Bench, isRunning, pod, restarts, sh, startBench, statusOf } from './support.ts';
+import { type Bench, isRunning, pod, restarts, sh, startBench, statusOf, WAIT } from './support.ts';
 
 describe.concurrent('termination', () => {
   let bench: Bench;
@@ -103,6 +103,20 @@ describe.concurrent('termination', () => {
     await gone('hung', 10_000);
     expect(await said('hung')).toBe('term\n');
     await bench.event('hung', 'FailedPreStopHook', /did not end within the grace period of 1s/);
+  });
+
+  test('a postStart hook that hangs does not hold up the end of its pod', async () => {
+    const postStart = { exec: { command: ['sh', '-c', 'touch /h/stuck; sleep 100'] } };
+    await bench.agent.put(
+      'stuck.json',
+      pod('stuck', {
+        volumes: volumes(),
+        containers: [sh('c', WAIT, { volumeMounts: [shared], lifecycle: { postStart } })],
+      }),
+    );
+    await bench.fileText(`${bench.agent.folder}/stuck`, /^/);
+    await bench.agent.drop('stuck.json');
+    await gone('stuck', 10_000);
   });
 
   test('a second, shorter deletion shortens the grace period', async () => {

@@ -50,7 +50,7 @@ export async function startContainer(
     const image = await ensureImage(deps, pod, action, signal);
     const config = await containerConfig(deps, pod, action, { image, volumes });
     signal.throwIfAborted();
-    await createAndStart(deps, pod, action, config);
+    await createAndStart(deps, pod, action, { config, signal });
     return { kind: 'started' };
   } catch (thrown) {
     if (signal.aborted) throw thrown;
@@ -230,7 +230,7 @@ async function createAndStart(
   deps: OperationDeps,
   pod: Pod,
   action: StartAction,
-  config: MessageInput<ContainerConfig>,
+  { config, signal }: { config: MessageInput<ContainerConfig>; signal: AbortSignal },
 ): Promise<void> {
   const { runtime, starts, observer } = deps;
   const attempt = deps.view.sandbox(action.sandboxId)?.attempt ?? 0;
@@ -253,7 +253,10 @@ async function createAndStart(
   }
   deps.event(pod, 'Normal', 'Started', `Started container ${action.spec.name}`, action.spec);
   void observer.refreshContainer(id);
-  await Promise.all([linkLog(deps, pod, action, id), postStart(deps, pod, action.spec, id)]);
+  await Promise.all([
+    linkLog(deps, pod, action, id),
+    postStart(deps, pod, { spec: action.spec, containerId: id }, signal),
+  ]);
 }
 
 function noteContainer(
@@ -308,12 +311,13 @@ async function linkLog({ links, log, settings }: OperationDeps, pod: Pod, action
     .catch((err: unknown) => log.warn({ err, containerID: id }, 'Log was not linked'));
 }
 
-/** A container whose postStart hook failed is killed; its restart policy says what comes next. */
+/** A container whose postStart hook failed is killed; its restart policy says what comes next. A hook under way does
+ *  not hold up the end of its pod: it is given up when `signal` fires. */
 async function postStart(
   deps: OperationDeps,
   pod: Pod,
-  spec: ContainerSpec,
-  containerId: string,
+  { spec, containerId }: { readonly spec: ContainerSpec; readonly containerId: string },
+  signal: AbortSignal,
 ): Promise<void> {
   const handler = spec.lifecycle?.postStart;
   if (handler === undefined) return;
@@ -322,9 +326,10 @@ async function postStart(
     if (deps.view.container(containerId)?.state !== 'running') ended.abort(new Error('container ended'));
   });
   try {
-    await deps.runHandler(handler, { pod, container: spec, containerId }, ended.signal);
+    const givenUp = AbortSignal.any([signal, ended.signal]);
+    await deps.runHandler(handler, { pod, container: spec, containerId }, givenUp);
   } catch (thrown) {
-    if (ended.signal.aborted) return;
+    if (ended.signal.aborted || signal.aborted) return;
     deps.event(pod, 'Warning', 'FailedPostStartHook', asError(thrown).message, spec);
     const timeout = stopTimeout(pod.spec?.terminationGracePeriodSeconds ?? 30);
     await deps.runtime.stopContainer({ containerId, timeout });
