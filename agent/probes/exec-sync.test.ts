@@ -29,9 +29,10 @@ function setup() {
     calls.execSync('c1', ['true'], timeoutMs, abort.signal);
   const isSetUp = async (): Promise<boolean> => {
     let yes = false;
-    void calls.setUp().then(() => {
+    const onSetUp = (): void => {
       yes = true;
-    });
+    };
+    void calls.setUp().then(onSetUp);
     await clock.advance(0);
     return yes;
   };

@@ -35,14 +35,14 @@ export function createExecCalls({ runtime, clock }: ExecSyncDeps): ExecCalls {
     const timeout = BigInt(Math.ceil(timeoutMs / 1000));
     const call = runtime.execSync({ containerId, cmd, timeout }, { signal: cancel });
     const setUp = Promise.withResolvers<void>();
-    const timer = clock.setTimer(setUp.resolve, SET_UP_MS);
-    const onEnd = (): void => setUp.resolve();
-    call.then(onEnd, onEnd);
     beingSetUp.add(setUp.promise);
-    void setUp.promise.then(() => {
+    const onSetUp = (): void => {
       timer.cancel();
       beingSetUp.delete(setUp.promise);
-    });
+      setUp.resolve();
+    };
+    const timer = clock.setTimer(onSetUp, SET_UP_MS);
+    call.then(onSetUp, onSetUp);
     return call;
   }
 
