@@ -1,15 +1,7 @@
 import { describe, expect, it, test } from 'vitest';
-import { COMPUTED, CONDITIONS, DefaultRuleError, imageTag, readDefaultRules } from './default-rules.ts';
+import { imageTag } from './default-conditions.ts';
 import { applyDefaults } from './defaults.ts';
 import type { Container, Pod, PodSpec, Volume } from './gen/core-v1.ts';
-import {
-  formatTypeName,
-  inlineTypes,
-  jsonFields,
-  parseTypeName,
-  shapeOf,
-  type TypeName,
-} from './registry.ts';
 
 const withContainer = (container: Partial<Container>, spec: Partial<PodSpec> = {}): Pod => ({
   metadata: { name: 'a' },
@@ -221,45 +213,6 @@ describe('applyDefaults to other kinds', () => {
     expect(applyDefaults('core/v1.Secret', {})).toEqual({ type: 'Opaque' });
     expect(applyDefaults('core/v1.ConfigMap', {})).toEqual({});
   });
-
-  it('refuses a rule that it does not understand instead of passing over it', () => {
-    const service = { spec: { type: 'ClusterIP', sessionAffinityConfig: {} } };
-    expect(() => applyDefaults('core/v1.Service', service)).toThrow(DefaultRuleError);
-  });
-});
-
-/** Every type that an object of a type can contain. */
-function reachable(name: TypeName, seen: Set<string>): Set<string> {
-  if (seen.has(formatTypeName(name))) return seen;
-  for (const included of inlineTypes(name)) seen.add(formatTypeName(included));
-  const inner = (type: string, packageName: string): void => {
-    const shape = shapeOf(type, packageName);
-    if (shape.kind === 'struct') reachable(shape.name, seen);
-    else if (shape.kind !== 'scalar') inner(shape.element, packageName);
-  };
-  for (const field of jsonFields(name)) inner(field.type, field.packageName);
-  return seen;
-}
-
-describe('the rules', () => {
-  const kinds = ['Pod', 'ConfigMap', 'Secret', 'PersistentVolume', 'PersistentVolumeClaim', 'Node'];
-  const types = kinds.reduce(
-    (seen, kind) => reachable(parseTypeName(`core/v1.${kind}`), seen),
-    new Set<string>(),
-  );
-  const rules = readDefaultRules().filter((rule) => types.has(rule.type));
-
-  it('include those of the manifest kinds', () => expect(rules.length).toBeGreaterThan(50));
-
-  test.each(rules.map((rule) => [rule.type, rule.path, rule] as const))(
-    '%s %s is understood',
-    (_, __, rule) => {
-      expect(rule.when === undefined || CONDITIONS.has(rule.when)).toBe(true);
-      expect(
-        rule.path.endsWith('<name>') && rule.from === undefined ? COMPUTED.has(String(rule.value)) : true,
-      ).toBe(true);
-    },
-  );
 });
 
 describe('imageTag', () => {

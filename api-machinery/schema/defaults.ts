@@ -1,14 +1,15 @@
-/** Fills what an object leaves out, from the rules in schema/data/defaults.json. Pure: gives a changed copy.
+/** Fills what an object leaves out, from the rules in schema/data/defaults.json. The rules of a type, and those of
+ *  the types inside it, are made into one plan when the type is first asked for; running it costs microseconds.
  *  Rules of an outer type apply before those of the types inside it. */
+import { type DefaultRule, isObject, type JsonObject, readDefaultRules } from './default-rules.ts';
 import {
-  COMPUTED,
-  CONDITIONS,
-  type DefaultRule,
-  DefaultRuleError,
-  isObject,
-  type JsonObject,
-  readDefaultRules,
-} from './default-rules.ts';
+  compileRule,
+  type DefaultOptions,
+  innerType,
+  isEarly,
+  isForReading,
+  type Step,
+} from './default-steps.ts';
 import {
   formatTypeName,
   inlineTypes,
@@ -18,155 +19,106 @@ import {
   type TypeName,
   typeOf,
 } from './registry.ts';
+import { remember } from './remember.ts';
 
-export interface DefaultOptions {
-  /** Feature gates that are on; rules of other gates do not apply. Default none. */
-  readonly gates?: ReadonlySet<string>;
+export type { DefaultOptions } from './default-steps.ts';
+
+/** What to do with a value; only values that hold something with rules have a visitor. */
+type Visit = (value: unknown, options: DefaultOptions) => void;
+
+interface Plan {
+  readonly steps: readonly Step[];
+  readonly members: readonly { readonly name: string; readonly visit: Visit }[];
 }
 
-type RuleIndex = ReadonlyMap<string, readonly DefaultRule[]>;
-
-/** A member of a type's objects, with what the rules need to know of it. */
-interface Member {
-  readonly pointer: boolean;
-  /** The type of the member, or of its items or entries. */
-  readonly inner: TypeName | undefined;
-}
-
-function memberOf(owner: TypeName, name: string): Member {
-  const field = jsonFields(owner).find((candidate) => candidate.json === name);
-  if (field === undefined) throw new DefaultRuleError(`${formatTypeName(owner)} has no field ${name}`);
-  return { pointer: field.ptr === true, inner: innerType(field.type, field.packageName) };
-}
-
-function innerType(type: string, packageName: string): TypeName | undefined {
-  const shape = shapeOf(type, packageName);
-  if (shape.kind === 'struct') return shape.name;
-  return shape.kind === 'scalar' ? undefined : innerType(shape.element, packageName);
-}
-
-/** A pointer is unset only when absent; other fields also when they have their zero value. */
-function isUnset(value: unknown, pointer: boolean): boolean {
-  if (value === undefined) return true;
-  if (pointer) return false;
-  if (value === '' || value === 0 || value === false) return true;
-  if (Array.isArray(value)) return value.length === 0;
-  return isObject(value) && Object.keys(value).length === 0;
-}
-
-function readPath(root: JsonObject, path: string): unknown {
-  let value: unknown = root;
-  for (const member of path.split('.')) value = isObject(value) ? value[member] : undefined;
-  return value;
-}
-
-class RuleRun {
-  readonly #rule: DefaultRule;
-  readonly #root: JsonObject;
-
-  constructor(rule: DefaultRule, root: JsonObject) {
-    this.#rule = rule;
-    this.#root = root;
-  }
-
-  /** Follows the rule's path from `parent`, of type `owner`, over every list item on the way. */
-  walk(parent: JsonObject, owner: TypeName, path: readonly string[]): void {
-    const [step = '', ...rest] = path;
-    const name = step.replace(/\[\]$/, '');
-    const member = memberOf(owner, name);
-    if (rest.length === 0) return this.#set(parent, name, member.pointer);
-    if (rest[0] === '<name>') return this.#entries(parent, name);
-    const { inner } = member;
-    if (inner === undefined) throw new DefaultRuleError(`path ${this.#rule.path} leads through a scalar`);
-    if (step.endsWith('[]')) {
-      for (const item of listOf(parent[name])) if (isObject(item)) this.walk(item, inner, rest);
-      return undefined;
-    }
-    // An absent optional object stays absent, an absent embedded one comes into being.
-    const existing = parent[name];
-    if (existing === undefined && member.pointer) return undefined;
-    const next = isObject(existing) ? existing : {};
-    this.walk(next, inner, rest);
-    if (Object.keys(next).length > 0) parent[name] = next;
-    return undefined;
-  }
-
-  #allows(parent: JsonObject): boolean {
-    const { when } = this.#rule;
-    if (when === undefined) return true;
-    const condition = CONDITIONS.get(when);
-    if (condition === undefined) throw new DefaultRuleError(`no condition '${when}' (${this.#rule.type})`);
-    return condition({ root: this.#root, parent });
-  }
-
-  #set(parent: JsonObject, name: string, pointer: boolean): undefined {
-    if (!isUnset(parent[name], pointer) || !this.#allows(parent)) return;
-    const { from, value } = this.#rule;
-    const source = from === undefined ? value : (parent[from] ?? readPath(this.#root, from));
-    if (source !== undefined) parent[name] = structuredClone(source);
-  }
-
-  /** Rules over the entries of a map: computed from each entry, or copied from another map's entries. */
-  #entries(parent: JsonObject, name: string): undefined {
-    const { from, value } = this.#rule;
-    const compute = typeof value === 'string' ? COMPUTED.get(value) : undefined;
-    const found = parent[name];
-    if (compute !== undefined) {
-      if (isObject(found)) for (const [key, entry] of Object.entries(found)) found[key] = compute(entry);
-      return;
-    }
-    const source = parent[(from ?? '').split('.').at(-2) ?? ''];
-    if (!isObject(source) || Object.keys(source).length === 0 || !this.#allows(parent)) return;
-    parent[name] = { ...source, ...(isObject(found) ? found : {}) };
-  }
-}
-
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
-
-function applies(rule: DefaultRule, options: DefaultOptions): boolean {
-  if (rule.note?.startsWith('internal only') === true) return false;
-  return rule.gate === undefined || options.gates?.has(rule.gate) === true;
-}
-
-function indexRules(options: DefaultOptions): RuleIndex {
+const ruleIndex = remember((): ReadonlyMap<string, readonly DefaultRule[]> => {
+  const rules = readDefaultRules().filter(isForReading);
   return Map.groupBy(
-    readDefaultRules().filter((rule) => applies(rule, options)),
+    [...rules.filter(isEarly), ...rules.filter((rule) => !isEarly(rule))],
     (rule) => rule.type,
   );
-}
+});
 
-/** Applies the rules of the object's type, then goes into its members. */
-function defaultStruct(rules: RuleIndex, name: TypeName, object: JsonObject): void {
-  if (typeOf(name).jsonForm !== undefined) return;
-  for (const included of inlineTypes(name)) {
-    for (const rule of rules.get(formatTypeName(included)) ?? []) {
-      new RuleRun(rule, object).walk(object, name, rule.path.split('.'));
+const rulesOf = (name: TypeName): readonly DefaultRule[] => ruleIndex().get(formatTypeName(name)) ?? [];
+
+/** Whether a type, or one that its objects can contain, has rules. */
+const hasRules = remember((key): boolean => {
+  const seen = new Set<string>();
+  const pending = [parseTypeName(key)];
+  for (let name = pending.pop(); name !== undefined; name = pending.pop()) {
+    if (seen.has(formatTypeName(name)) || typeOf(name).jsonForm !== undefined) continue;
+    seen.add(formatTypeName(name));
+    if (inlineTypes(name).some((included) => rulesOf(included).length > 0)) return true;
+    for (const field of jsonFields(name)) {
+      const inner = innerType(field.type, field.packageName);
+      if (inner !== undefined) pending.push(inner);
     }
   }
-  for (const field of jsonFields(name)) {
-    const value = object[field.json];
-    if (value === undefined) continue;
-    defaultMember(rules, field.type, field.packageName, value);
+  return false;
+});
+
+function visitorOf(type: string, packageName: string): Visit | undefined {
+  const inner = innerType(type, packageName);
+  if (inner === undefined || !hasRules(formatTypeName(inner))) return undefined;
+  const shape = shapeOf(type, packageName);
+  if (shape.kind === 'struct') {
+    const key = formatTypeName(shape.name);
+    return (value, options) => {
+      if (isObject(value)) run(planOf(key), value, options);
+    };
+  }
+  if (shape.kind === 'scalar') return undefined;
+  const each = visitorOf(shape.element, packageName);
+  if (each === undefined) return undefined;
+  if (shape.kind === 'map') {
+    return (value, options) => {
+      if (isObject(value)) for (const key in value) each(value[key], options);
+    };
+  }
+  return (value, options) => {
+    if (Array.isArray(value)) for (const item of value) each(item, options);
+  };
+}
+
+const planOf = remember((key): Plan => {
+  const name = parseTypeName(key);
+  if (typeOf(name).jsonForm !== undefined) return { steps: [], members: [] };
+  const steps = inlineTypes(name).flatMap((included) =>
+    rulesOf(included).map((rule) => compileRule(rule, name)),
+  );
+  const members = jsonFields(name).flatMap((field) => {
+    const visit = visitorOf(field.type, field.packageName);
+    return visit === undefined ? [] : [{ name: field.json, visit }];
+  });
+  return { steps, members };
+});
+
+function run(plan: Plan, object: JsonObject, options: DefaultOptions): void {
+  for (const step of plan.steps) step(object, object, options);
+  for (const { name, visit } of plan.members) {
+    const value = object[name];
+    if (value !== undefined) visit(value, options);
   }
 }
 
-function defaultMember(rules: RuleIndex, type: string, packageName: string, value: unknown): void {
-  const shape = shapeOf(type, packageName);
-  if (shape.kind === 'scalar') return;
-  if (shape.kind === 'struct') {
-    if (isObject(value)) defaultStruct(rules, shape.name, value);
-    return;
-  }
-  if (innerType(shape.element, packageName) === undefined) return;
-  const members = isObject(value) ? Object.values(value) : listOf(value);
-  for (const member of members) defaultMember(rules, shape.element, packageName, member);
+const NO_OPTIONS: DefaultOptions = {};
+
+/** Gives the draft every default that applies to it and to what is inside it.
+ *  @throws UnknownTypeError
+ *  @throws DefaultRuleError if a rule of the type is not understood */
+export function applyDefaultsInPlace(
+  typeRef: string,
+  draft: object,
+  options: DefaultOptions = NO_OPTIONS,
+): void {
+  if (isObject(draft)) run(planOf(typeRef), draft, options);
 }
 
 /** A copy of the object with every default that applies to it and to what is inside it.
  *  @throws UnknownTypeError
- *  @throws DefaultRuleError if a rule that applies is not understood */
-export function applyDefaults<T>(typeRef: string, value: T, options: DefaultOptions = {}): T {
+ *  @throws DefaultRuleError if a rule of the type is not understood */
+export function applyDefaults<T>(typeRef: string, value: T, options: DefaultOptions = NO_OPTIONS): T {
   const copy = structuredClone(value);
-  if (isObject(copy)) defaultStruct(indexRules(options), parseTypeName(typeRef), copy);
+  if (typeof copy === 'object' && copy !== null) applyDefaultsInPlace(typeRef, copy, options);
   return copy;
 }
