@@ -82,7 +82,12 @@ export interface Strategy {
     requested: number | undefined,
     context: StrategyContext,
   ) => DeletionPlan;
-  /** Finalizer names that propagation may set; default propagation where the client names none. Default background. */
+  /** Something of its own keeps a deleted object alive beside metadata.finalizers (a namespace's spec.finalizers).
+   *  Such an object is always marked first and removed when nothing holds it. */
+  readonly holdsDeletion?: (object: ApiObject) => boolean;
+  /** Changes an object that is marked as being deleted for the first time (a namespace's phase). */
+  readonly markDeleting?: (draft: ApiObject) => void;
+  /** Default propagation where the client names none. Default background. */
   readonly defaultPropagation?: 'orphan' | 'background';
   /** Takes from a shared pool what the object needs (service IPs, node ports), writing it into the draft.
    *  With `old`, only what changed. */
@@ -188,6 +193,8 @@ export interface Resource {
   readonly storage: StorageInfo;
   /** From the stored version to this one and back; absent where they are the same. Changes the draft. */
   readonly conversion?: Conversion;
+  /** The resource in the version that is stored, whose strategy decides; absent: this one. */
+  readonly stored?: Resource;
 }
 
 export interface StorageInfo {

@@ -1,0 +1,142 @@
+/** Query parameters of resource requests as values. Every fault is a StatusError that names the parameter.
+ *  Source: document 1, 4.3 and 4.8. Pure. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import { type FieldRequirement, parseFieldSelector } from '#api/meta/field-selectors.ts';
+import { parseLabelSelector, type Requirement, SelectorError } from '#api/meta/selectors.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { invalid } from '#api/meta/status-errors.ts';
+
+export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
+
+export interface WriteQuery {
+  readonly dryRun: boolean;
+  readonly fieldManager: string;
+  readonly fieldValidation: FieldValidation;
+}
+
+const MAX_MANAGER_BYTES = 128;
+const MAX_SELECTOR_LENGTH = 16_384;
+
+const META_GROUP_SUBJECT = { group: 'meta', name: '' };
+
+function reject(kind: string, fault: FieldError): never {
+  throw invalid({ ...META_GROUP_SUBJECT, name: kind }, '', [fault]);
+}
+
+/** `true`, `1` and a bare parameter are true. @throws StatusError BadRequest */
+export function booleanParameter(query: URLSearchParams, name: string): boolean {
+  const text = query.get(name);
+  if (text === null || text === 'false' || text === '0' || text === 'False' || text === 'FALSE') return false;
+  if (text === '' || text === 'true' || text === '1' || text === 'True' || text === 'TRUE') return true;
+  throw new StatusError(
+    'BadRequest',
+    `query parameter ${name}: ${JSON.stringify(text)} is neither true nor false`,
+  );
+}
+
+/** A whole number, or undefined where the parameter is absent or empty. @throws StatusError BadRequest */
+export function integerParameter(query: URLSearchParams, name: string): number | undefined {
+  const text = query.get(name);
+  if (text === null || text === '') return undefined;
+  const value = Number(text);
+  if (!/^-?\d{1,18}$/.test(text) || !Number.isSafeInteger(value)) {
+    throw new StatusError(
+      'BadRequest',
+      `query parameter ${name}: ${JSON.stringify(text)} is not a whole number`,
+    );
+  }
+  return value;
+}
+
+/** `All` is a dry run; a bare parameter allows side effects. @throws StatusError Invalid */
+export function parseDryRun(values: readonly string[], kind: string): boolean {
+  const bad = values.find((value) => value !== '' && value !== 'All');
+  if (bad !== undefined) {
+    reject(kind, {
+      kind: 'FieldValueNotSupported',
+      field: 'dryRun',
+      badValue: bad,
+      detail: 'supported values: "All"',
+    });
+  }
+  return values.includes('All');
+}
+
+/** Who a client says it is for managedFields, or what its user agent says.
+ *  @throws StatusError Invalid */
+export function parseFieldManager(
+  query: URLSearchParams,
+  userAgent: string | undefined,
+  kind: string,
+): string {
+  const given = query.get('fieldManager') ?? '';
+  if (given === '') return managerOf(userAgent);
+  const fault = { kind: 'FieldValueInvalid', field: 'fieldManager', badValue: given } as const;
+  if (Buffer.byteLength(given) > MAX_MANAGER_BYTES) {
+    reject(kind, { ...fault, detail: `must not be more than ${MAX_MANAGER_BYTES} bytes long` });
+  }
+  if (!/^[\p{L}\p{M}\p{N}\p{P}\p{S} ]+$/u.test(given)) {
+    reject(kind, { ...fault, detail: 'may contain printable characters only' });
+  }
+  return given;
+}
+
+function managerOf(userAgent = ''): string {
+  const [product = ''] = userAgent.split('/');
+  const printable = product.replaceAll(/[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, '');
+  return printable === '' ? 'unknown' : printable.slice(0, MAX_MANAGER_BYTES);
+}
+
+/** @throws StatusError Invalid */
+export function parseFieldValidation(query: URLSearchParams, kind: string): FieldValidation {
+  const text = query.get('fieldValidation') ?? '';
+  if (text === '') return 'Warn';
+  if (text === 'Ignore' || text === 'Warn' || text === 'Strict') return text;
+  return reject(kind, {
+    kind: 'FieldValueNotSupported',
+    field: 'fieldValidation',
+    badValue: text,
+    detail: 'supported values: "Ignore", "Warn", "Strict"',
+  });
+}
+
+/** What every write may say. `kind` is the options' kind, such as `CreateOptions`, for errors. */
+export function parseWriteQuery(
+  query: URLSearchParams,
+  userAgent: string | undefined,
+  kind: string,
+): WriteQuery {
+  return {
+    dryRun: parseDryRun(query.getAll('dryRun'), kind),
+    fieldManager: parseFieldManager(query, userAgent, kind),
+    fieldValidation: parseFieldValidation(query, kind),
+  };
+}
+
+/** @throws StatusError BadRequest */
+export function parseSelectors(query: URLSearchParams): {
+  readonly labels: readonly Requirement[];
+  readonly fields: readonly FieldRequirement[];
+} {
+  const labels = query.get('labelSelector') ?? '';
+  const fields = query.get('fieldSelector') ?? '';
+  if (labels.length > MAX_SELECTOR_LENGTH || fields.length > MAX_SELECTOR_LENGTH) {
+    throw new StatusError(
+      'BadRequest',
+      `a selector must not be longer than ${MAX_SELECTOR_LENGTH} characters`,
+    );
+  }
+  try {
+    return {
+      labels: labels === '' ? [] : parseLabelSelector(labels),
+      fields: fields === '' ? [] : parseFieldSelector(fields),
+    };
+  } catch (thrown) {
+    if (thrown instanceof SelectorError) {
+      throw new StatusError('BadRequest', `unable to parse requirement: ${thrown.message}`, {
+        cause: thrown,
+      });
+    }
+    throw thrown;
+  }
+}

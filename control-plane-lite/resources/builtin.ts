@@ -1,0 +1,70 @@
+/** Puts the built-in resources together: names from the table, content from the schema, behaviour from the kinds. */
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { createBuiltinSchema } from '../content/builtin-schema.ts';
+import type { KindEntry, KindTable, Resource, StorageInfo } from './contract.ts';
+import { apiVersionOf, type BuiltinFact, builtinFacts, wireGroup } from './facts.ts';
+
+export interface BuiltinDeps {
+  readonly vocabulary: Vocabulary;
+  readonly gates: ReadonlySet<string>;
+  readonly kinds: KindTable;
+}
+
+/** Resources that are operations, not objects: nothing of them is stored. */
+const VIRTUAL_VERBS = 'create';
+export const isVirtual = ({ verbs }: { readonly verbs: readonly string[] }): boolean =>
+  verbs.length === 1 && verbs[0] === VIRTUAL_VERBS;
+
+const PLAIN: KindEntry = { strategy: {} };
+
+/** Key of the stored kind in the table: another version of the kind, in another group for events. */
+function storedKey(fact: BuiltinFact, { storedAs }: KindEntry): string {
+  if (storedAs === undefined) return fact.factKey;
+  const groupVersion = storedAs.group === '' ? storedAs.version : `${storedAs.group}/${storedAs.version}`;
+  return `${groupVersion}/${fact.info.kind}`;
+}
+
+function storageOf(stored: BuiltinFact): StorageInfo {
+  const { group, plural, kind, namespaced } = stored.info;
+  return {
+    prefix: `/registry/${group === '' ? '' : `${group}/`}${plural}/`,
+    apiVersion: apiVersionOf(stored.info),
+    kind,
+    namespaced,
+  };
+}
+
+/** All built-in resources, those that are operations included. */
+export function builtinResources(deps: BuiltinDeps): readonly Resource[] {
+  const { vocabulary, gates, kinds } = deps;
+  const facts = builtinFacts(vocabulary);
+  const byKey = new Map(facts.map((fact) => [fact.factKey, fact]));
+  const made = new Map<string, Resource>();
+
+  function make(fact: BuiltinFact): Resource {
+    const known = made.get(fact.factKey);
+    if (known !== undefined) return known;
+    const entry = kinds[fact.factKey] ?? PLAIN;
+    const key = storedKey(fact, entry);
+    const storedFact = byKey.get(key) ?? fact;
+    const conversion = entry.storedAs?.conversion;
+    const resource: Resource = {
+      info: fact.info,
+      schema: createBuiltinSchema(fact.typeRef, { vocabulary, gates }),
+      strategy: entry.strategy,
+      parts: entry.parts ?? {},
+      storage: storageOf(storedFact),
+      ...(conversion === undefined ? {} : { conversion }),
+      ...(storedFact === fact ? {} : { stored: make(storedFact) }),
+    };
+    made.set(fact.factKey, resource);
+    return resource;
+  }
+  return facts.map(make);
+}
+
+/** Keys of a kind table that name no resource of the facts: slips of the pen. */
+export function unknownKinds(kinds: KindTable, vocabulary: Vocabulary): readonly string[] {
+  const known = new Set(builtinFacts(vocabulary).map(({ factKey }) => factKey));
+  return Object.keys(kinds).filter((key) => !known.has(key) && !known.has(wireGroup(key, vocabulary)));
+}

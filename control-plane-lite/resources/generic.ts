@@ -1,0 +1,160 @@
+/** What creation and change mean for objects of every kind: metadata, status apart from spec, generation.
+ *  Strategies add what their kind does differently. Pure; changes only the draft. Source: document 1, 2.1. */
+import { isDeepStrictEqual } from 'node:util';
+import type { FieldError } from '#api/meta/field-error.ts';
+import { formatTime } from '#api/meta/time.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import { validateMetadata } from '#api/schema/validation/metadata.ts';
+import type { ApiObject, Resource, StrategyContext } from './contract.ts';
+
+/** Members of metadata that only the server sets; an update has them as they were. */
+const SERVER_SET = [
+  'uid',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'deletionGracePeriodSeconds',
+  'generation',
+  'selfLink',
+] as const;
+
+const hasStatusPart = ({ info }: Resource): boolean => info.subresources.has('status');
+
+const countsGeneration = ({ strategy }: Resource, object: ApiObject): boolean =>
+  strategy.countsGeneration ?? 'spec' in object;
+
+/** A new object: who and when it is, and nothing of what only the server knows. */
+export function prepareForCreate(
+  resource: Resource,
+  draft: ApiObject,
+  context: StrategyContext,
+  uid: string,
+): void {
+  const { metadata } = draft;
+  for (const member of SERVER_SET) delete metadata[member];
+  delete metadata.resourceVersion;
+  metadata.uid = uid;
+  metadata.creationTimestamp = formatTime(context.nowMs);
+  if (resource.info.namespaced) metadata.namespace = context.namespace;
+  if (countsGeneration(resource, draft)) metadata.generation = 1;
+  if (hasStatusPart(resource)) draft['status'] = {};
+  resource.strategy.prepareForCreate?.(draft, context);
+}
+
+export function validateCreate(
+  resource: Resource,
+  object: ApiObject,
+  context: StrategyContext,
+): readonly FieldError[] {
+  return [...metadataFaults(resource, object), ...(resource.strategy.validate?.(object, context) ?? [])];
+}
+
+function metadataFaults({ info, strategy }: Resource, object: ApiObject): readonly FieldError[] {
+  const { nameFaults } = strategy;
+  return validateMetadata(object.metadata, {
+    namespaced: info.namespaced,
+    ...(nameFaults === undefined ? {} : { nameFaults }),
+  });
+}
+
+/** A changed object keeps what only the server sets; through the main resource it keeps its status, through a part
+ *  everything but the part. */
+export function prepareForUpdate(
+  resource: Resource,
+  draft: ApiObject,
+  old: ApiObject,
+  context: StrategyContext,
+  subresource: string,
+): void {
+  for (const member of SERVER_SET) keep(draft, old, member);
+  if (subresource === '') {
+    if (hasStatusPart(resource)) copyMember(draft, old, 'status');
+    resource.strategy.prepareForUpdate?.(draft, old, context);
+    raiseGeneration(resource, draft, old);
+    return;
+  }
+  const part = resource.parts[subresource];
+  if (part === undefined) keepAllBut(draft, old, subresource);
+  else part.prepareForUpdate(draft, old, context);
+}
+
+type ServerSet = (typeof SERVER_SET)[number];
+
+/** A client may leave such a member out; what it may not do is in `updateFaults`. */
+function keep(draft: ApiObject, old: ApiObject, member: ServerSet): void {
+  const { metadata } = draft;
+  const before = old.metadata[member];
+  const mayDiffer = member !== 'generation' && member !== 'selfLink' && metadata[member] !== undefined;
+  if (mayDiffer) return;
+  delete metadata[member];
+  if (before !== undefined) Object.assign(metadata, { [member]: before });
+}
+
+function copyMember(draft: ApiObject, old: ApiObject, member: string): void {
+  if (Object.hasOwn(old, member)) draft[member] = structuredClone(old[member]);
+  else delete draft[member];
+}
+
+/** A part of the name of a member: only that member changes, besides managedFields. */
+export function keepAllBut(draft: ApiObject, old: ApiObject, part: string): void {
+  const { resourceVersion, managedFields } = draft.metadata;
+  const changed = draft[part];
+  for (const member of Object.keys(draft)) delete draft[member];
+  Object.assign(draft, structuredClone(old));
+  if (changed === undefined) delete draft[part];
+  else draft[part] = changed;
+  if (resourceVersion !== undefined) draft.metadata.resourceVersion = resourceVersion;
+  if (managedFields !== undefined) draft.metadata.managedFields = managedFields;
+}
+
+function raiseGeneration(resource: Resource, draft: ApiObject, old: ApiObject): void {
+  if (!countsGeneration(resource, draft)) return;
+  const differs = resource.strategy.generationChanged ?? ((a, b) => !isDeepStrictEqual(a['spec'], b['spec']));
+  if (differs(draft, old)) draft.metadata.generation = (old.metadata.generation ?? 0) + 1;
+}
+
+const IMMUTABLE = 'field is immutable';
+
+/** Faults of a change, those of the changed object included. */
+export function validateUpdate(
+  resource: Resource,
+  object: ApiObject,
+  old: ApiObject,
+  context: StrategyContext,
+  subresource: string,
+): readonly FieldError[] {
+  const common = [...metadataFaults(resource, object), ...metadataChangeFaults(object, old)];
+  if (subresource !== '') {
+    return [...common, ...(resource.parts[subresource]?.validateUpdate?.(object, old, context) ?? [])];
+  }
+  const { strategy } = resource;
+  return [
+    ...common,
+    ...(strategy.validate?.(object, context) ?? []),
+    ...(strategy.validateUpdate?.(object, old, context) ?? []),
+  ];
+}
+
+function metadataChangeFaults(object: ApiObject, old: ApiObject): readonly FieldError[] {
+  const faults = createFaults();
+  const { metadata } = object;
+  for (const member of ['name', 'namespace', 'uid', 'creationTimestamp', 'deletionTimestamp'] as const) {
+    if ((metadata[member] ?? '') !== (old.metadata[member] ?? '')) {
+      faults.invalid(`metadata.${member}`, metadata[member] ?? '', IMMUTABLE);
+    }
+  }
+  const grace = metadata.deletionGracePeriodSeconds;
+  if (grace !== old.metadata.deletionGracePeriodSeconds) {
+    faults.invalid('metadata.deletionGracePeriodSeconds', grace ?? null, IMMUTABLE);
+  }
+  if (old.metadata.deletionTimestamp !== undefined) {
+    const before = new Set(old.metadata.finalizers ?? []);
+    const added = (metadata.finalizers ?? []).filter((finalizer) => !before.has(finalizer));
+    if (added.length > 0) {
+      faults.forbidden(
+        'metadata.finalizers',
+        `no new finalizers can be added if the object is being deleted, found new finalizers ${JSON.stringify(added)}`,
+      );
+    }
+  }
+  return faults.errors;
+}

@@ -1,0 +1,121 @@
+/** create: a new object, named by the client or by us. Source: document 1, 4.2 and 2.1. */
+import { StatusError } from '#api/meta/status-error.ts';
+import { alreadyExists, invalid } from '#api/meta/status-errors.ts';
+import { toStored } from '../cache/stored-form.ts';
+import type { ApiObject, StrategyContext } from '../resources/contract.ts';
+import { apiVersionOf } from '../resources/facts.ts';
+import { prepareForCreate, validateCreate } from '../resources/generic.ts';
+import type { Caller, ObjectRef, Outcome, WriteOptions } from './contract.ts';
+import {
+  admissionRequest,
+  kindSubject,
+  newUid,
+  resourceSubject,
+  storedNow,
+  storedResource,
+  storeKey,
+  strategyContext,
+  type VerbDeps,
+  write,
+} from './deps.ts';
+import { generateName } from './names.ts';
+import { fromStorageVersion, isStoredVersion, toStorageVersion } from './versions.ts';
+
+/** Tries with another generated name, should one be taken. */
+const MAX_NAME_TRIES = 8;
+
+/** @throws StatusError AlreadyExists, Invalid, BadRequest, or what admission says */
+export async function createObject(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  object: ApiObject,
+  options: WriteOptions,
+  caller: Caller,
+): Promise<Outcome> {
+  checkTarget(ref, object);
+  const { resource } = ref;
+  await deps.admission.mutate(admissionRequest('CREATE', ref, { object, old: undefined }, options, caller));
+  const context = strategyContext(deps, ref, options.dryRun, caller);
+  const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
+  if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
+  if (options.subresource === undefined && options.fieldManager !== '')
+    track(deps, ref, object, options, context);
+  const draft = await toStorageVersion(resource, object);
+  const base = storedResource(resource);
+  base.strategy.normalize?.(draft);
+  prepareForCreate(base, draft, context, newUid(deps));
+  const faults = validateCreate(base, draft, context);
+  if (faults.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', faults);
+  const named = { ...ref, name: draft.metadata.name ?? '' };
+  await deps.admission.validate(
+    admissionRequest('CREATE', named, { object: draft, old: undefined }, options, caller),
+  );
+  for (const text of base.strategy.warnings?.(draft, undefined) ?? []) caller.warn(text);
+  if (options.dryRun) return { object: await fromStorageVersion(resource, draft), created: true };
+  return store(deps, named, draft, context, generated);
+}
+
+/** @throws StatusError if the body is of another place or was stored before */
+function checkTarget(ref: ObjectRef, { metadata }: ApiObject): void {
+  const given = metadata.namespace ?? '';
+  if (given !== '' && given !== ref.namespace) {
+    throw new StatusError(
+      'BadRequest',
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
+  }
+  const version = metadata.resourceVersion ?? '';
+  if (version !== '' && version !== '0') {
+    throw new StatusError('BadRequest', 'resourceVersion should not be set on objects to be created');
+  }
+}
+
+function track(
+  deps: VerbDeps,
+  { resource }: ObjectRef,
+  next: ApiObject,
+  { fieldManager }: WriteOptions,
+  { nowMs }: StrategyContext,
+): void {
+  delete next.metadata.managedFields;
+  deps.track({
+    live: undefined,
+    next,
+    model: resource.schema.model,
+    manager: fieldManager,
+    apiVersion: apiVersionOf(resource.info),
+    subresource: '',
+    nowMs,
+  });
+}
+
+async function store(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  draft: ApiObject,
+  context: StrategyContext,
+  generated: boolean,
+): Promise<Outcome> {
+  const { resource } = ref;
+  const release = await storedResource(resource).strategy.reserve?.(draft, undefined, context);
+  try {
+    for (let attempt = 1; ; attempt += 1) {
+      const named = { ...ref, name: draft.metadata.name ?? '' };
+      const result = await write(() => deps.store.put(storeKey(named), toStored(draft), 'absent'));
+      if (result.ok) return await outcome(deps, named, draft, result.revision);
+      if (!generated || attempt === MAX_NAME_TRIES)
+        throw alreadyExists(resourceSubject(resource), named.name);
+      draft.metadata.name = generateName(draft.metadata.generateName ?? '');
+    }
+  } catch (thrown) {
+    await release?.();
+    throw thrown;
+  }
+}
+
+async function outcome(deps: VerbDeps, ref: ObjectRef, draft: ApiObject, revision: number): Promise<Outcome> {
+  draft.metadata.resourceVersion = String(revision);
+  const stored = isStoredVersion(ref.resource) ? storedNow(deps, ref, revision) : undefined;
+  const object = await fromStorageVersion(ref.resource, draft);
+  return { object, created: true, ...(stored === undefined ? {} : { stored }) };
+}

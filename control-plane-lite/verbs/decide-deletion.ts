@@ -1,0 +1,105 @@
+/** What a delete request does to an object: remove it, mark it, or nothing new. Pure.
+ *  Source: document 1, 3; grace periods and propagation as upstream's registry has them. */
+import { formatTime, parseTime } from '#api/meta/time.ts';
+import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
+import type { DeleteRequest } from './contract.ts';
+
+/** Finalizers that stand for a propagation policy. */
+export const ORPHAN_FINALIZER = 'orphan';
+export const FOREGROUND_FINALIZER = 'foregroundDeletion';
+
+export type DeletionDecision =
+  /** Nothing holds the object. */
+  | { readonly kind: 'remove' }
+  /** The object stays, marked as being deleted. `object` is a copy with the marks. */
+  | { readonly kind: 'mark'; readonly object: ApiObject }
+  /** It is being deleted already and this request changes nothing. */
+  | { readonly kind: 'pending' };
+
+/** Which finalizers propagation wants, with those of other actors as they are. */
+function propagationFinalizers(
+  object: ApiObject,
+  resource: Resource,
+  request: DeleteRequest,
+): readonly string[] {
+  const present = object.metadata.finalizers ?? [];
+  const others = present.filter((name) => name !== ORPHAN_FINALIZER && name !== FOREGROUND_FINALIZER);
+  switch (request.propagationPolicy) {
+    case 'Orphan':
+      return [...others, ORPHAN_FINALIZER];
+    case 'Foreground':
+      return [...others, FOREGROUND_FINALIZER];
+    case 'Background':
+      return others;
+    default:
+      break;
+  }
+  if (present.length !== others.length) return present;
+  return resource.strategy.defaultPropagation === 'orphan' ? [...others, ORPHAN_FINALIZER] : others;
+}
+
+const sameList = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((item) => b.includes(item));
+
+/** Whether nothing is left that keeps an object which is being deleted. */
+export function isRemovable(object: ApiObject, resource: Resource): boolean {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, finalizers = [] } = object.metadata;
+  if (deletionTimestamp === undefined || finalizers.length > 0 || deletionGracePeriodSeconds !== 0)
+    return false;
+  return resource.strategy.holdsDeletion?.(object) !== true;
+}
+
+interface Marks {
+  readonly deletionTimestamp: string;
+  readonly graceSeconds: number;
+}
+
+/** A later request may only shorten the time that an earlier one gave. */
+function shorten(object: ApiObject, requested: number | undefined): Marks | undefined {
+  const { deletionTimestamp, deletionGracePeriodSeconds: before } = object.metadata;
+  if (deletionTimestamp === undefined || before === undefined || requested === undefined) return undefined;
+  if (requested >= before) return undefined;
+  const startedMs = parseTime(deletionTimestamp) - before * 1000;
+  return { deletionTimestamp: formatTime(startedMs + requested * 1000), graceSeconds: requested };
+}
+
+/** The copy that is stored while deletion goes on. The first marking raises the generation: whoever acts on an
+ *  object acts differently from then on. */
+function mark(object: ApiObject, resource: Resource, marks: Marks, finalizers: readonly string[]): ApiObject {
+  const copy = structuredClone(object);
+  const first = copy.metadata.deletionTimestamp === undefined;
+  copy.metadata.deletionTimestamp = marks.deletionTimestamp;
+  copy.metadata.deletionGracePeriodSeconds = marks.graceSeconds;
+  if (finalizers.length > 0) copy.metadata.finalizers = finalizers;
+  else delete copy.metadata.finalizers;
+  if (first) {
+    if (copy.metadata.generation !== undefined) copy.metadata.generation += 1;
+    resource.strategy.markDeleting?.(copy);
+  }
+  return copy;
+}
+
+export function decideDeletion(
+  object: ApiObject,
+  resource: Resource,
+  request: DeleteRequest,
+  context: StrategyContext,
+): DeletionDecision {
+  const { strategy } = resource;
+  const { deletionTimestamp, finalizers: present = [] } = object.metadata;
+  const finalizers = propagationFinalizers(object, resource, request);
+  const held = finalizers.length > 0 || strategy.holdsDeletion?.(object) === true;
+
+  if (deletionTimestamp !== undefined) {
+    const marks = shorten(object, request.gracePeriodSeconds);
+    const grace = marks?.graceSeconds ?? object.metadata.deletionGracePeriodSeconds ?? 0;
+    if (grace === 0 && !held) return { kind: 'remove' };
+    if (marks === undefined && sameList(finalizers, present)) return { kind: 'pending' };
+    const kept = { deletionTimestamp, graceSeconds: grace };
+    return { kind: 'mark', object: mark(object, resource, marks ?? kept, finalizers) };
+  }
+  const graceSeconds = strategy.planDeletion?.(object, request.gracePeriodSeconds, context).graceSeconds ?? 0;
+  if (graceSeconds === 0 && !held) return { kind: 'remove' };
+  const marks = { deletionTimestamp: formatTime(context.nowMs + graceSeconds * 1000), graceSeconds };
+  return { kind: 'mark', object: mark(object, resource, marks, finalizers) };
+}

@@ -1,0 +1,92 @@
+/** delete: mark or remove, as propagation, grace and finalizers say. Source: document 1, 3. */
+import { StatusError } from '#api/meta/status-error.ts';
+import { notFound, objectModified } from '#api/meta/status-errors.ts';
+import { toStored } from '../cache/stored-form.ts';
+import type { ApiObject } from '../resources/contract.ts';
+import type { Caller, DeleteRequest, Deletion, ObjectRef } from './contract.ts';
+import { decideDeletion } from './decide-deletion.ts';
+import {
+  admissionRequest,
+  cacheKey,
+  cacheOf,
+  checkPreconditions,
+  resourceSubject,
+  storedNow,
+  storedResource,
+  storeKey,
+  strategyContext,
+  type VerbDeps,
+  write,
+} from './deps.ts';
+import { type Attempt, type Live, liveOf, MAX_ATTEMPTS, parseLive } from './live.ts';
+import { fromStorageVersion, isStoredVersion } from './versions.ts';
+
+/** @throws StatusError NotFound, Conflict, or what admission says */
+export async function deleteObject(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  request: DeleteRequest,
+  caller: Caller,
+): Promise<Deletion> {
+  checkGrace(request);
+  await deps.cache.waitForNewest();
+  let live: Live | undefined = cacheOf(deps, ref.resource).get(cacheKey(ref));
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    if (live === undefined) throw notFound(resourceSubject(ref.resource), ref.name);
+    const result = await attemptDelete(deps, ref, live, request, caller);
+    if (result.kind === 'done') return result.result;
+    live = liveOf(result.current);
+  }
+  throw objectModified(resourceSubject(ref.resource), ref.name);
+}
+
+function checkGrace({ gracePeriodSeconds }: DeleteRequest): void {
+  if (gracePeriodSeconds !== undefined && gracePeriodSeconds < 0) {
+    throw new StatusError('BadRequest', `gracePeriodSeconds must not be negative, not ${gracePeriodSeconds}`);
+  }
+}
+
+async function attemptDelete(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  live: Live,
+  request: DeleteRequest,
+  caller: Caller,
+): Promise<Attempt<Deletion>> {
+  const base = storedResource(ref.resource);
+  const object = parseLive(live);
+  checkPreconditions(object, ref, request.preconditions);
+  await deps.admission.validate(
+    admissionRequest('DELETE', ref, { object: undefined, old: object }, { dryRun: request.dryRun }, caller),
+  );
+  const decision = decideDeletion(object, base, request, strategyContext(deps, ref, request.dryRun, caller));
+  const shown = decision.kind === 'mark' ? decision.object : object;
+  if (request.dryRun || decision.kind === 'pending') {
+    const removed = decision.kind === 'remove';
+    return { kind: 'done', result: await deletionOf(deps, ref, shown, live.revision, removed) };
+  }
+  const removed = decision.kind === 'remove';
+  const key = storeKey(ref);
+  const result = await write(() =>
+    removed ? deps.store.delete(key, live.revision) : deps.store.put(key, toStored(shown), live.revision),
+  );
+  if (!result.ok) return { kind: 'raced', current: result.current };
+  if (removed) await base.strategy.release?.(object);
+  return { kind: 'done', result: await deletionOf(deps, ref, shown, result.revision, removed) };
+}
+
+async function deletionOf(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  object: ApiObject,
+  revision: number,
+  removed: boolean,
+): Promise<Deletion> {
+  if (!removed) object.metadata.resourceVersion = String(revision);
+  const stored = removed || !isStoredVersion(ref.resource) ? undefined : storedNow(deps, ref, revision);
+  return {
+    object: await fromStorageVersion(ref.resource, object),
+    removed,
+    ...(stored === undefined ? {} : { stored }),
+  };
+}

@@ -1,0 +1,170 @@
+/** What every verb is handed, and the small steps that all of them share. */
+import { randomUUID } from 'node:crypto';
+import type { Clock } from '#api/kit/clock.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { objectModified, type Subject } from '#api/meta/status-errors.ts';
+import type { TypeModel } from '#api/schema/type-model.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { AdmissionRequest, Operation } from '../admission/contract.ts';
+import type { Cache, CachedObject, ResourceCache } from '../cache/contract.ts';
+import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
+import { type Store, StoreError, type WriteResult } from '../store/contract.ts';
+import type { AdmissionChain } from './admit.ts';
+import type { Caller, ObjectRef, Preconditions, WriteOptions } from './contract.ts';
+
+/** What is needed to note who owns which field after a write that is not an apply. */
+export interface TrackInput {
+  readonly live: ApiObject | undefined;
+  /** Gets its `managedFields`. */
+  readonly next: ApiObject;
+  readonly model: TypeModel;
+  readonly manager: string;
+  readonly apiVersion: string;
+  readonly subresource: string;
+  readonly nowMs: number;
+}
+
+export interface VerbDeps {
+  readonly store: Store;
+  readonly cache: Cache;
+  readonly admission: AdmissionChain;
+  readonly clock: Clock;
+  readonly vocabulary: Vocabulary;
+  readonly gates: ReadonlySet<string>;
+  readonly track: (input: TrackInput) => void;
+  readonly uid?: () => string;
+}
+
+export const newUid = (deps: VerbDeps): string => (deps.uid ?? randomUUID)();
+
+export const resourceSubject = ({ info }: Resource): Subject => ({ group: info.group, name: info.plural });
+export const kindSubject = ({ info }: Resource): Subject => ({ group: info.group, name: info.kind });
+
+/** The resource in its stored version, whose strategy decides. */
+export const storedResource = (resource: Resource): Resource => resource.stored ?? resource;
+
+export const cacheKey = ({ resource, namespace, name }: ObjectRef): string =>
+  resource.storage.namespaced ? `${namespace}/${name}` : name;
+
+export const storeKey = (ref: ObjectRef): string => `${ref.resource.storage.prefix}${cacheKey(ref)}`;
+
+export const cacheOf = ({ cache }: VerbDeps, resource: Resource): ResourceCache =>
+  cache.resource(resource.storage);
+
+export function strategyContext(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  dryRun: boolean,
+  { user }: Caller,
+): StrategyContext {
+  const { vocabulary, gates, clock } = deps;
+  return { vocabulary, gates, user, dryRun, namespace: ref.namespace, nowMs: clock.now() };
+}
+
+export function admissionRequest(
+  operation: Operation,
+  ref: ObjectRef,
+  objects: { readonly object: ApiObject | undefined; readonly old: ApiObject | undefined },
+  options: Pick<WriteOptions, 'dryRun' | 'subresource'>,
+  caller: Caller,
+): AdmissionRequest {
+  return {
+    operation,
+    resource: ref.resource,
+    subresource: options.subresource ?? '',
+    namespace: ref.namespace,
+    name: ref.name,
+    ...objects,
+    user: caller.user,
+    dryRun: options.dryRun,
+    options: {},
+    signal: caller.signal,
+    warn: (text) => caller.warn(text),
+    annotate: (key, value) => caller.annotate(key, value),
+  };
+}
+
+/** @throws StatusError Conflict if the object is not the one that the client means */
+export function checkPreconditions(
+  object: ApiObject,
+  ref: ObjectRef,
+  { uid, resourceVersion }: Preconditions = {},
+): void {
+  const subject = resourceSubject(ref.resource);
+  const differs = (what: string, wanted: string, found: string): never => {
+    throw new StatusError(
+      'Conflict',
+      `Operation cannot be fulfilled on ${subject.name} ${JSON.stringify(ref.name)}: the ${what} in the precondition (${wanted}) does not match the ${what} in record (${found}). The object might have been deleted and then recreated`,
+      {
+        details: {
+          name: ref.name,
+          kind: subject.name,
+          ...(subject.group === '' ? {} : { group: subject.group }),
+        },
+      },
+    );
+  };
+  if (uid !== undefined && uid !== object.metadata.uid) differs('UID', uid, object.metadata.uid ?? '');
+  const version = object.metadata.resourceVersion ?? '';
+  if (resourceVersion !== undefined && resourceVersion !== version) {
+    differs('ResourceVersion', resourceVersion, version);
+  }
+}
+
+/** @throws StatusError Conflict if the new object was made from another version than the live one */
+export function checkResourceVersion(draft: ApiObject, live: ApiObject, ref: ObjectRef): void {
+  const given = draft.metadata.resourceVersion ?? '';
+  if (given === '' || given === '0') return;
+  if (given !== live.metadata.resourceVersion) throw objectModified(resourceSubject(ref.resource), ref.name);
+}
+
+/** A write to the store, with its failures as clients get them.
+ *  @throws StatusError */
+export async function write(work: () => Promise<WriteResult>): Promise<WriteResult> {
+  try {
+    return await work();
+  } catch (thrown) {
+    throw storeFailure(thrown);
+  }
+}
+
+/** What a failure of the store means to a client; anything else is passed on as it is. */
+export function storeFailure(thrown: unknown): unknown {
+  if (!(thrown instanceof StoreError)) return thrown;
+  const options = { cause: thrown };
+  switch (thrown.reason) {
+    case 'noSpace':
+      return new StatusError(
+        'InsufficientStorage',
+        `the server has no space left to store it: ${thrown.message}`,
+        options,
+      );
+    case 'readOnly':
+      return new StatusError(
+        'InsufficientStorage',
+        `the server's disk is read-only: ${thrown.message}`,
+        options,
+      );
+    case 'tooLarge':
+      return new StatusError('RequestEntityTooLarge', thrown.message, options);
+    case 'compacted':
+      return new StatusError('Expired', thrown.message, options);
+    case 'future':
+    case 'unavailable':
+    case 'closed':
+      return new StatusError('ServiceUnavailable', `the store is not available: ${thrown.message}`, {
+        ...options,
+        details: { retryAfterSeconds: 1 },
+      });
+    case 'corrupt':
+      return new StatusError('InternalError', 'the store is damaged', options);
+    default:
+      return thrown.reason satisfies never;
+  }
+}
+
+/** The cached bytes of what was just written, if the cache has seen it already. */
+export function storedNow(deps: VerbDeps, ref: ObjectRef, revision: number): CachedObject | undefined {
+  const entry = cacheOf(deps, ref.resource).get(cacheKey(ref));
+  return entry?.revision === revision ? entry : undefined;
+}

@@ -1,0 +1,239 @@
+/** update and patch: read, change, check, compare and set, until nobody else was faster.
+ *  Source: document 1, 4.2; optimistic concurrency as upstream's registry has it. */
+import { isDeepStrictEqual } from 'node:util';
+import { StatusError } from '#api/meta/status-error.ts';
+import { invalid, notFound, objectModified } from '#api/meta/status-errors.ts';
+import { toStored, withRevision } from '../cache/stored-form.ts';
+import type { ApiObject, StrategyContext } from '../resources/contract.ts';
+import { apiVersionOf } from '../resources/facts.ts';
+import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
+import type { Caller, Change, ObjectRef, Outcome, UpdateOptions } from './contract.ts';
+import { createObject } from './create.ts';
+import { isRemovable } from './decide-deletion.ts';
+import {
+  admissionRequest,
+  cacheKey,
+  cacheOf,
+  checkResourceVersion,
+  kindSubject,
+  resourceSubject,
+  storedNow,
+  storedResource,
+  storeKey,
+  strategyContext,
+  type VerbDeps,
+  write,
+} from './deps.ts';
+import { type Attempt, type Live, liveOf, MAX_ATTEMPTS, parseLive } from './live.ts';
+import { fromStorageVersion, isStoredVersion, toStorageVersion } from './versions.ts';
+
+/** @throws StatusError NotFound, Conflict, Invalid, or what the change or admission says */
+export async function updateObject(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  change: Change,
+  options: UpdateOptions,
+  caller: Caller,
+): Promise<Outcome> {
+  await deps.cache.waitForNewest();
+  let live: Live | undefined = cacheOf(deps, ref.resource).get(cacheKey(ref));
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+    if (live === undefined) return create(deps, ref, change, options, caller);
+    const result = await attemptUpdate(deps, ref, live, change, options, caller);
+    if (result.kind === 'done') return result.result;
+    live = liveOf(result.current);
+  }
+  throw objectModified(resourceSubject(ref.resource), ref.name);
+}
+
+async function create(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  change: Change,
+  options: UpdateOptions,
+  caller: Caller,
+): Promise<Outcome> {
+  if (!options.allowCreate) throw notFound(resourceSubject(ref.resource), ref.name);
+  const object = await change(undefined);
+  const { resourceVersion = '', uid = '' } = object.metadata;
+  if ((resourceVersion !== '' && resourceVersion !== '0') || uid !== '') {
+    throw notFound(resourceSubject(ref.resource), ref.name);
+  }
+  delete object.metadata.resourceVersion;
+  const manager = options.manage === 'apply' ? { fieldManager: '' } : {};
+  return createObject(deps, ref, object, { ...options, ...manager }, caller);
+}
+
+async function attemptUpdate(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  live: Live,
+  change: Change,
+  options: UpdateOptions,
+  caller: Caller,
+): Promise<Attempt<Outcome>> {
+  const base = storedResource(ref.resource);
+  const context = strategyContext(deps, ref, options.dryRun, caller);
+  const old = parseLive(live);
+  const draft = await draftOf(deps, ref, { live, old }, change, options, caller, context);
+  await prepare(deps, ref, draft, old, options, context, caller);
+  if (options.dryRun) return { kind: 'done', result: await outcomeOf(deps, ref, draft, live.revision) };
+  if (isRemovable(draft, base)) return remove(deps, ref, live, old, draft);
+  return replace(deps, ref, live, old, draft, context);
+}
+
+/** The change took away the last thing that kept the object. */
+async function remove(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  live: Live,
+  old: ApiObject,
+  draft: ApiObject,
+): Promise<Attempt<Outcome>> {
+  const result = await write(() => deps.store.delete(storeKey(ref), live.revision));
+  if (!result.ok) return { kind: 'raced', current: result.current };
+  await storedResource(ref.resource).strategy.release?.(old);
+  return { kind: 'done', result: await outcomeOf(deps, ref, draft, result.revision) };
+}
+
+async function replace(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  live: Live,
+  old: ApiObject,
+  draft: ApiObject,
+  context: StrategyContext,
+): Promise<Attempt<Outcome>> {
+  const release = await storedResource(ref.resource).strategy.reserve?.(draft, old, context);
+  try {
+    const bytes = toStored(draft);
+    if (isSame(bytes, live, draft, old)) {
+      await release?.();
+      return { kind: 'done', result: await outcomeOf(deps, ref, old, live.revision) };
+    }
+    const result = await write(() => deps.store.put(storeKey(ref), bytes, live.revision));
+    if (result.ok) return { kind: 'done', result: await outcomeOf(deps, ref, draft, result.revision) };
+    await release?.();
+    return { kind: 'raced', current: result.current };
+  } catch (thrown) {
+    await release?.();
+    throw thrown;
+  }
+}
+
+/** The changed object in the stored version, after mutating admission. */
+async function draftOf(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  { live, old }: { readonly live: Live; readonly old: ApiObject },
+  change: Change,
+  options: UpdateOptions,
+  caller: Caller,
+  { nowMs }: StrategyContext,
+): Promise<ApiObject> {
+  const { resource } = ref;
+  const served = isStoredVersion(resource) ? old : await fromStorageVersion(resource, parseLive(live));
+  const draft = await change(await fromStorageVersion(resource, parseLive(live)));
+  checkSameObject(ref, draft, served, options.subresource ?? '');
+  await deps.admission.mutate(
+    admissionRequest('UPDATE', ref, { object: draft, old: served }, options, caller),
+  );
+  checkResourceVersion(draft, served, ref);
+  if (options.manage !== 'apply') {
+    deps.track({
+      live: served,
+      next: draft,
+      model: resource.schema.model,
+      manager: options.fieldManager,
+      apiVersion: apiVersionOf(resource.info),
+      subresource: options.subresource ?? '',
+      nowMs,
+    });
+  }
+  return toStorageVersion(resource, draft);
+}
+
+/** @throws StatusError if the new object is of another name, namespace or identity than the live one */
+function checkSameObject(
+  ref: ObjectRef,
+  { metadata }: ApiObject,
+  live: ApiObject,
+  subresource: string,
+): void {
+  const { name = '', namespace = '', uid = '', resourceVersion = '' } = metadata;
+  if (name !== ref.name) {
+    throw new StatusError(
+      'BadRequest',
+      `the name of the object (${name}) does not match the name on the URL (${ref.name})`,
+    );
+  }
+  if (namespace !== ref.namespace && namespace !== '') {
+    throw new StatusError(
+      'BadRequest',
+      `the namespace of the object (${namespace}) does not match the namespace on the URL (${ref.namespace})`,
+    );
+  }
+  if (ref.namespace !== '') metadata.namespace = ref.namespace;
+  if (uid !== '' && uid !== live.metadata.uid) {
+    const subject = resourceSubject(ref.resource);
+    throw new StatusError(
+      'Conflict',
+      `Operation cannot be fulfilled on ${subject.name} ${JSON.stringify(ref.name)}: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${live.metadata.uid ?? ''}`,
+      { details: { name: ref.name, kind: subject.name } },
+    );
+  }
+  const unconditional = storedResource(ref.resource).strategy.unconditionalUpdate ?? true;
+  if (!unconditional && subresource === '' && (resourceVersion === '' || resourceVersion === '0')) {
+    throw invalid(kindSubject(ref.resource), ref.name, [
+      {
+        kind: 'FieldValueInvalid',
+        field: 'metadata.resourceVersion',
+        badValue: 0,
+        detail: 'must be specified for an update',
+      },
+    ]);
+  }
+}
+
+async function prepare(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  draft: ApiObject,
+  old: ApiObject,
+  options: UpdateOptions,
+  context: StrategyContext,
+  caller: Caller,
+): Promise<void> {
+  const base = storedResource(ref.resource);
+  const subresource = options.subresource ?? '';
+  base.strategy.normalize?.(draft);
+  prepareForUpdate(base, draft, old, context, subresource);
+  const faults = validateUpdate(base, draft, old, context, subresource);
+  if (faults.length > 0) throw invalid(kindSubject(ref.resource), ref.name, faults);
+  await deps.admission.validate(admissionRequest('UPDATE', ref, { object: draft, old }, options, caller));
+  for (const text of base.strategy.warnings?.(draft, old) ?? []) caller.warn(text);
+}
+
+/** Members may stand in another order in equal objects. */
+function isSame(bytes: Buffer, live: Live, draft: ApiObject, old: ApiObject): boolean {
+  const json = withRevision(bytes, live.revision);
+  if (json.length !== live.json.length) return false;
+  if (json.equals(live.json)) return true;
+  const { resourceVersion: _a, ...metadata } = draft.metadata;
+  const { resourceVersion: _b, ...oldMetadata } = old.metadata;
+  return isDeepStrictEqual({ ...draft, metadata }, { ...old, metadata: oldMetadata });
+}
+
+async function outcomeOf(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  object: ApiObject,
+  revision: number,
+): Promise<Outcome> {
+  object.metadata.resourceVersion = String(revision);
+  const stored = isStoredVersion(ref.resource) ? storedNow(deps, ref, revision) : undefined;
+  return {
+    object: await fromStorageVersion(ref.resource, object),
+    ...(stored === undefined ? {} : { stored }),
+  };
+}

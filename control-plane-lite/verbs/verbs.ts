@@ -1,0 +1,62 @@
+/** All verbs over one store and cache. */
+import { createLimiter } from '#api/kit/limiter.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { notFound } from '#api/meta/status-errors.ts';
+import type { Resource } from '../resources/contract.ts';
+import type { Caller, DeleteRequest, Deletion, ObjectRef, Selection, Verbs } from './contract.ts';
+import { createObject } from './create.ts';
+import { deleteObject } from './delete.ts';
+import { cacheKey, cacheOf, resourceSubject, type VerbDeps } from './deps.ts';
+import { updateObject } from './update.ts';
+
+/** Deletions of one collection that are under way at a time. */
+const COLLECTION_CONCURRENCY = 16;
+
+export function createVerbs(deps: VerbDeps): Verbs {
+  return {
+    async get(ref) {
+      await deps.cache.waitForNewest();
+      const found = cacheOf(deps, ref.resource).get(cacheKey(ref));
+      if (found === undefined) throw notFound(resourceSubject(ref.resource), ref.name);
+      return found;
+    },
+    create: (ref, object, options, caller) => createObject(deps, ref, object, options, caller),
+    update: (ref, change, options, caller) => updateObject(deps, ref, change, options, caller),
+    delete: (ref, request, caller) => deleteObject(deps, ref, request, caller),
+    deleteCollection: (resource, selection, request, caller) =>
+      deleteCollection(deps, resource, selection, request, caller),
+  };
+}
+
+/** Every object of the collection as it is now; one that goes meanwhile is no failure. */
+async function deleteCollection(
+  deps: VerbDeps,
+  resource: Resource,
+  selection: Selection,
+  request: DeleteRequest,
+  caller: Caller,
+): Promise<readonly Deletion[]> {
+  await deps.cache.waitForNewest();
+  const { items } = await cacheOf(deps, resource).list(selection);
+  const limiter = createLimiter(COLLECTION_CONCURRENCY);
+  const results = await Promise.all(
+    items.map(({ namespace, name }) =>
+      limiter.run(() => deleteIfThere(deps, { resource, namespace, name }, request, caller)),
+    ),
+  );
+  return results.filter((deletion) => deletion !== undefined);
+}
+
+async function deleteIfThere(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  request: DeleteRequest,
+  caller: Caller,
+): Promise<Deletion | undefined> {
+  try {
+    return await deleteObject(deps, ref, request, caller);
+  } catch (thrown) {
+    if (thrown instanceof StatusError && thrown.reason === 'NotFound') return undefined;
+    throw thrown;
+  }
+}

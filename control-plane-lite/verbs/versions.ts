@@ -1,0 +1,25 @@
+/** An object between the version that it is served in and the one that it is stored in. */
+import type { ApiObject, Resource } from '../resources/contract.ts';
+import { apiVersionOf } from '../resources/facts.ts';
+
+/** The draft in the stored version. */
+export async function toStorageVersion(resource: Resource, draft: ApiObject): Promise<ApiObject> {
+  const { conversion, storage } = resource;
+  const converted = conversion === undefined ? draft : await conversion.toStorage(draft);
+  converted.apiVersion = storage.apiVersion;
+  converted.kind = storage.kind;
+  return converted;
+}
+
+/** A stored object in the served version; `object` must be the caller's own. */
+export async function fromStorageVersion(resource: Resource, object: ApiObject): Promise<ApiObject> {
+  const { conversion, info } = resource;
+  const converted = conversion === undefined ? object : await conversion.fromStorage(object);
+  converted.apiVersion = apiVersionOf(info);
+  converted.kind = info.kind;
+  return converted;
+}
+
+/** Whether stored bytes are what clients of the resource get. */
+export const isStoredVersion = (resource: Resource): boolean =>
+  resource.stored === undefined && resource.conversion === undefined;
