@@ -1,0 +1,188 @@
+/** Makes X.509 certificates: authorities of one's own, and what they issue. Keys are P-256 unless the caller brings
+ *  others. Source: RFC 5280. */
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  randomBytes,
+  sign,
+  X509Certificate,
+} from 'node:crypto';
+import { isIPv4 } from 'node:net';
+import * as der from './der.ts';
+import { formatPem } from './pem.ts';
+
+export interface Subject {
+  readonly commonName: string;
+  /** Groups of a user. */
+  readonly organizations?: readonly string[];
+}
+
+export type ExtendedUsage = 'serverAuth' | 'clientAuth';
+
+export interface CertificateTerms {
+  readonly subject: Subject;
+  /** Of the subject. */
+  readonly publicKey: KeyObject;
+  readonly dnsNames?: readonly string[];
+  readonly ipAddresses?: readonly string[];
+  /** Default: none. */
+  readonly extendedUsages?: readonly ExtendedUsage[];
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+}
+
+/** A key with its certificate, as PEM. */
+export interface Identity {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+const OIDS = {
+  commonName: '2.5.4.3',
+  organization: '2.5.4.10',
+  basicConstraints: '2.5.29.19',
+  keyUsage: '2.5.29.15',
+  extendedUsage: '2.5.29.37',
+  subjectAltName: '2.5.29.17',
+  subjectKeyId: '2.5.29.14',
+  authorityKeyId: '2.5.29.35',
+  serverAuth: '1.3.6.1.5.5.7.3.1',
+  clientAuth: '1.3.6.1.5.5.7.3.2',
+  ecdsaWithSha256: '1.2.840.10045.4.3.2',
+  rsaWithSha256: '1.2.840.113549.1.1.11',
+} as const;
+
+/** A new private key, P-256. */
+export const createKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
+
+export const formatKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' });
+
+function name({ commonName, organizations = [] }: Subject): der.Asn1 {
+  const attribute = (type: string, value: string): der.Asn1 =>
+    der.set(der.sequence(der.oid(type), der.utf8(value)));
+  return der.sequence(
+    ...organizations.map((organization) => attribute(OIDS.organization, organization)),
+    attribute(OIDS.commonName, commonName),
+  );
+}
+
+/** Bytes of an address, 4 or 16. @throws Error if it is none */
+export function addressBytes(address: string): Buffer {
+  if (isIPv4(address)) return Buffer.from(address.split('.').map(Number));
+  const [head = '', tail] = address.toLowerCase().split('::');
+  const words = (text: string): number[] =>
+    text === '' ? [] : text.split(':').map((word) => Number.parseInt(word, 16));
+  const front = words(head);
+  const back = words(tail ?? '');
+  const all =
+    tail === undefined
+      ? front
+      : [...front, ...Array.from({ length: 8 - front.length - back.length }, () => 0), ...back];
+  if (all.length !== 8 || all.some((word) => !(word >= 0 && word <= 0xffff))) {
+    throw new Error(`${address} is no IP address`);
+  }
+  return Buffer.from(all.flatMap((word) => [word >> 8, word & 0xff]));
+}
+
+function extension(type: string, critical: boolean, value: der.Asn1): der.Asn1 {
+  const body = der.octets(der.toDer(value));
+  return critical ? der.sequence(der.oid(type), der.boolean(true), body) : der.sequence(der.oid(type), body);
+}
+
+const keyId = (key: KeyObject): Buffer =>
+  createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest()
+    .subarray(0, 20);
+
+/** Bits of KeyUsage: digitalSignature and keyEncipherment; keyCertSign and cRLSign for an authority as well. */
+const usageBits = (authority: boolean): der.Asn1 =>
+  authority ? der.bits(Buffer.from([0b1010_0110]), 1) : der.bits(Buffer.from([0b1010_0000]), 5);
+
+function extensions(terms: CertificateTerms, issuerKey: KeyObject, authority: boolean): der.Asn1 {
+  const { dnsNames = [], ipAddresses = [], extendedUsages = [] } = terms;
+  const alternatives = [
+    ...dnsNames.map((dns) => der.taggedBytes(2, Buffer.from(dns, 'ascii'))),
+    ...ipAddresses.map((address) => der.taggedBytes(7, addressBytes(address))),
+  ];
+  const usages = extendedUsages.map((usage) => der.oid(OIDS[usage]));
+  return der.sequence(
+    extension(OIDS.keyUsage, true, usageBits(authority)),
+    ...(usages.length === 0 ? [] : [extension(OIDS.extendedUsage, false, der.sequence(...usages))]),
+    extension(OIDS.basicConstraints, true, authority ? der.sequence(der.boolean(true)) : der.sequence()),
+    extension(OIDS.subjectKeyId, false, der.octets(keyId(terms.publicKey))),
+    ...(authority
+      ? []
+      : [extension(OIDS.authorityKeyId, false, der.sequence(der.taggedBytes(0, keyId(issuerKey))))]),
+    ...(alternatives.length === 0
+      ? []
+      : [extension(OIDS.subjectAltName, false, der.sequence(...alternatives))]),
+  );
+}
+
+function signatureAlgorithm(key: KeyObject): der.Asn1 {
+  return key.asymmetricKeyType === 'rsa'
+    ? der.sequence(der.oid(OIDS.rsaWithSha256), der.nothing())
+    : der.sequence(der.oid(OIDS.ecdsaWithSha256));
+}
+
+interface Issuer {
+  /** Its subject as it stands in its own certificate. */
+  readonly name: der.Asn1;
+  readonly key: KeyObject;
+}
+
+function makeCertificate(terms: CertificateTerms, issuer: Issuer, authority: boolean): string {
+  const algorithm = signatureAlgorithm(issuer.key);
+  const serial = randomBytes(16);
+  serial[0] = ((serial[0] ?? 0) & 0x7f) | 0x40;
+  const body = der.sequence(
+    der.tagged(0, der.integer(2)),
+    der.bigInteger(serial),
+    algorithm,
+    issuer.name,
+    der.sequence(der.time(terms.notBefore), der.time(terms.notAfter)),
+    name(terms.subject),
+    der.fromDer(terms.publicKey.export({ type: 'spki', format: 'der' })),
+    der.tagged(3, extensions(terms, createPublicKey(issuer.key), authority)),
+  );
+  const signature = sign('sha256', der.toDer(body), issuer.key);
+  return formatPem('CERTIFICATE', der.toDer(der.sequence(body, algorithm, der.bits(signature))));
+}
+
+/** A new certificate authority with a key of its own. */
+export function createAuthority(subject: Subject, notBefore: Date, notAfter: Date): Identity {
+  const key = createKey();
+  const terms = { subject, publicKey: createPublicKey(key), notBefore, notAfter };
+  return { certificate: makeCertificate(terms, { name: name(subject), key }, true), key: formatKey(key) };
+}
+
+/** The subject of a certificate, exactly as it stands there. */
+function subjectOf(certificate: X509Certificate): der.Asn1 {
+  const [body] = der.childrenOf(der.fromDer(certificate.raw));
+  // version, serial, algorithm, issuer, validity, subject
+  const subject = body === undefined ? undefined : der.childrenOf(body)[5];
+  if (subject === undefined) throw new Error('the certificate has no subject');
+  return subject;
+}
+
+/** A certificate (PEM) signed by the authority. */
+export function issueCertificate(authority: Identity, terms: CertificateTerms): string {
+  const issuer = {
+    name: subjectOf(new X509Certificate(authority.certificate)),
+    key: createPrivateKey(authority.key),
+  };
+  return makeCertificate(terms, issuer, false);
+}
+
+/** A new key and its certificate. */
+export function issueIdentity(authority: Identity, terms: Omit<CertificateTerms, 'publicKey'>): Identity {
+  const key = createKey();
+  return {
+    certificate: issueCertificate(authority, { ...terms, publicKey: createPublicKey(key) }),
+    key: formatKey(key),
+  };
+}
