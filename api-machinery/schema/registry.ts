@@ -1,18 +1,27 @@
 /** Typed view of the API type tables. A package's table is read when one of its types is first asked for.
  *  Source: facts README, Reading api-types.json. */
 import { createRequire } from 'node:module';
-import { VOCABULARIES } from '../vocabulary.ts';
+import { canonicalApiVersion, VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import { remember } from './remember.ts';
 
 /** The tables use our own words whatever vocabulary is spoken on the wire. */
 const DOMAIN = VOCABULARIES.plat.apiGroupDomain;
 /** Package of ObjectMeta and the types that all kinds share. */
 export const META_PACKAGE: string = `meta.${DOMAIN}/v1`;
+const CORE_PACKAGE = 'core/v1';
 
 /** One field of a type, as the tables have it. */
 export interface FieldFact {
   /** JSON name; empty for an inline field. */
   readonly json: string;
+  /** JSON name upstream, where it differs. */
+  readonly upstream?: string;
+  /** Number in protobuf; absent: not in protobuf. */
+  readonly proto?: number;
+  /** Message on the wire where JSON has a list. */
+  readonly protoType?: string;
+  readonly protoName?: string;
+  readonly repeated?: boolean;
   /** `string`, `[]Volume`, `map<string,Quantity>`, `core/v1.Pod`… */
   readonly type: string;
   readonly inline?: boolean;
@@ -22,6 +31,14 @@ export interface FieldFact {
   readonly protoOnly?: boolean;
   readonly enum?: readonly string[];
   readonly nullable?: boolean;
+  /** Default in the published schema. */
+  readonly default?: unknown;
+  readonly listType?: 'atomic' | 'set' | 'map';
+  readonly listMapKeys?: readonly string[];
+  readonly mapType?: 'atomic' | 'granular';
+  readonly structType?: 'atomic' | 'granular';
+  readonly patchStrategy?: string;
+  readonly patchMergeKey?: string;
 }
 
 export interface TypeFact {
@@ -30,6 +47,9 @@ export interface TypeFact {
   /** Its JSON form is not an object of its fields. */
   readonly jsonForm?: string;
   readonly protoOnly?: boolean;
+  /** Has no protobuf form. */
+  readonly jsonOnly?: boolean;
+  readonly structType?: 'atomic' | 'granular';
   readonly fields: readonly FieldFact[];
 }
 
@@ -87,16 +107,52 @@ const isTypeFact = (value: unknown): value is TypeFact => isObject(value) && Arr
 const fileNameOf = (packageName: string): string =>
   packageName.replace(`.${DOMAIN}`, '').replaceAll(/[#/.]/g, '-');
 
-function packageTypes(packageName: string): Readonly<Record<string, unknown>> {
+interface PackageData {
+  /** In our own words, and upstream's. */
+  readonly apiVersion: string;
+  readonly upstream: string;
+  readonly types: Readonly<Record<string, unknown>>;
+}
+
+const isPackage = (value: unknown): value is PackageData =>
+  isObject(value) &&
+  isObject(value['types']) &&
+  typeof value['apiVersion'] === 'string' &&
+  typeof value['upstream'] === 'string';
+
+const packageData = remember((packageName): PackageData => {
   if (!/^[a-z0-9.#/]+$/.test(packageName)) throw new UnknownTypeError(packageName);
   try {
     const data: unknown = requireData(`./data/api-types/${fileNameOf(packageName)}.json`);
-    if (isObject(data) && isObject(data['types'])) return data['types'];
+    if (isPackage(data)) return data;
   } catch (error) {
     throw new UnknownTypeError(packageName, error);
   }
   throw new UnknownTypeError(packageName);
+});
+
+/** `apiVersion` of a package's kinds on the wire: `storage/v1` with the domain of the vocabulary.
+ *  @throws UnknownTypeError */
+export function wireApiVersion(packageName: string, vocabulary: Vocabulary): string {
+  const { apiVersion, upstream } = packageData(packageName);
+  return vocabulary.name === 'kubernetes' ? upstream : apiVersion;
 }
+
+/** The package of the kinds that have this `apiVersion` on the wire, if the tables have one. */
+export function packageOf(apiVersion: string, vocabulary: Vocabulary): string | undefined {
+  if (apiVersion === 'v1') return CORE_PACKAGE;
+  const packageName = vocabulary.name === 'kubernetes' ? canonicalApiVersion(apiVersion) : apiVersion;
+  try {
+    return wireApiVersion(packageName, vocabulary) === apiVersion ? packageName : undefined;
+  } catch (error) {
+    if (error instanceof UnknownTypeError) return undefined;
+    throw error;
+  }
+}
+
+/** Name of a member on the wire. */
+export const wireName = (field: FieldFact, vocabulary: Vocabulary): string =>
+  vocabulary.name === 'kubernetes' ? (field.upstream ?? field.json) : field.json;
 
 /** Splits `core/v1.Pod` at its last dot; a name without package is of `currentPackage`.
  *  @throws UnknownTypeError if there is no package */
@@ -133,7 +189,7 @@ const SHARED: ReadonlyMap<string, Scalar> = new Map<string, Scalar>([
 
 const typeFact = remember((key): TypeFact => {
   const { packageName, typeName } = parseTypeName(key);
-  const types = packageTypes(packageName);
+  const { types } = packageData(packageName);
   const fact = Object.hasOwn(types, typeName) ? types[typeName] : undefined;
   if (!isTypeFact(fact)) throw new UnknownTypeError(key);
   return fact;
