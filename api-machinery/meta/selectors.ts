@@ -213,3 +213,26 @@ export function selectorRequirements(selector: LabelSelector): readonly Requirem
   });
   return [...equal, ...expressions];
 }
+
+/** The text of a label selector object, in order of the keys: `a=b,c in (d,e),!f`. An expression keeps its operator
+ *  even where it has one value only.
+ *  @throws SelectorError as `selectorRequirements` does */
+export function formatSelector(selector: LabelSelector): string {
+  const equal = Object.entries(selector.matchLabels ?? {}).map(
+    ([key, value]) => [key, `${key}=${value}`] as const,
+  );
+  const expressions = selectorRequirements({ matchExpressions: selector.matchExpressions ?? [] }).map(
+    (requirement) => [requirement.key, formatExpression(requirement)] as const,
+  );
+  return [...equal, ...expressions]
+    .toSorted(([left], [right]) => (left < right ? -1 : Number(left > right)))
+    .map(([, text]) => text)
+    .join(',');
+}
+
+function formatExpression(requirement: Requirement): string {
+  const { key, operator, values } = requirement;
+  return operator === 'in' || operator === 'notIn'
+    ? `${key}${OPERATOR_TEXTS[operator]}(${values.toSorted().join(',')})`
+    : formatRequirement(requirement);
+}

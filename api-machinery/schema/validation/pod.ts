@@ -18,12 +18,20 @@ export interface PodValidationOptions {
   readonly vocabulary: Vocabulary;
   /** The feature gate of this name. Default false. */
   readonly expandedDNSConfig?: boolean;
+  /** What `spec.os.name` may be. Default: linux, which is all that the agent runs. */
+  readonly operatingSystems?: readonly string[];
+  /** Whether a negative grace period is taken, as the API server does, which counts it as one second. Default false. */
+  readonly negativeGracePeriod?: boolean;
 }
+
+const LINUX: readonly string[] = ['linux'];
 
 const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
 
-function validateTimes(faults: Faults, spec: PodSpec): void {
-  faults.nonNegative('spec.terminationGracePeriodSeconds', spec.terminationGracePeriodSeconds);
+function validateTimes(faults: Faults, spec: PodSpec, options: PodValidationOptions): void {
+  if (options.negativeGracePeriod !== true) {
+    faults.nonNegative('spec.terminationGracePeriodSeconds', spec.terminationGracePeriodSeconds);
+  }
   const deadline = spec.activeDeadlineSeconds;
   if (deadline !== undefined && (deadline < 1 || deadline > MAX_DEADLINE_SECONDS)) {
     faults.invalid(
@@ -45,30 +53,36 @@ function validateReferences(faults: Faults, spec: PodSpec): void {
   }
 }
 
-function validateSystem(faults: Faults, spec: PodSpec): void {
+function validateSystem(faults: Faults, spec: PodSpec, options: PodValidationOptions): void {
   if ((spec.restartPolicy ?? '') === '') faults.required('spec.restartPolicy');
   const os = spec.os?.name;
-  if (os !== undefined && os !== 'linux') faults.unsupported('spec.os.name', os, ['linux']);
+  const known = options.operatingSystems ?? LINUX;
+  if (os !== undefined && !known.includes(os)) faults.unsupported('spec.os.name', os, known);
   validateOverhead(faults, spec.overhead ?? {}, 'spec.overhead');
 }
 
-function validateSpec(faults: Faults, pod: Pod, spec: PodSpec, options: PodValidationOptions): void {
-  validateVolumes(faults, spec.volumes ?? [], pod.metadata?.name ?? '', 'spec.volumes');
+function validateSpec(faults: Faults, podName: string, spec: PodSpec, options: PodValidationOptions): void {
+  validateVolumes(faults, spec.volumes ?? [], podName, 'spec.volumes');
   validateContainers(faults, spec);
   validatePodSecurity(faults, spec.securityContext ?? {}, spec, 'spec.securityContext');
   validateNetwork(faults, spec, options.expandedDNSConfig === true ? EXPANDED_DNS_LIMITS : DNS_LIMITS);
-  validateTimes(faults, spec);
+  validateTimes(faults, spec, options);
   validateReferences(faults, spec);
   validateScheduling(faults, spec);
-  validateSystem(faults, spec);
+  validateSystem(faults, spec, options);
+}
+
+/** Every fault of a pod beside its metadata; of the template of one, if it has no name yet. */
+export function validatePodContent(pod: Pod, options: PodValidationOptions): readonly FieldError[] {
+  const faults = createFaults();
+  if (pod.spec === undefined) {
+    faults.required('spec.containers', 'a pod needs at least one container');
+  } else validateSpec(faults, pod.metadata?.name ?? '', pod.spec, options);
+  validateProfileAnnotations(faults, pod, options.vocabulary);
+  return faults.errors;
 }
 
 /** Every fault of a pod; none if it can be run. */
 export function validatePod(pod: Pod, options: PodValidationOptions): readonly FieldError[] {
-  const faults = createFaults();
-  if (pod.spec === undefined) {
-    faults.required('spec.containers', 'a pod needs at least one container');
-  } else validateSpec(faults, pod, pod.spec, options);
-  validateProfileAnnotations(faults, pod, options.vocabulary);
-  return [...validateMetadata(pod.metadata, { namespaced: true }), ...faults.errors];
+  return [...validateMetadata(pod.metadata, { namespaced: true }), ...validatePodContent(pod, options)];
 }

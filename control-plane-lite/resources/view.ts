@@ -1,0 +1,31 @@
+/** Objects under the types of their kinds. Strategies read through these views and write through the draft. */
+import type { ApiObject } from './contract.ts';
+
+/** The object as its kind's type has it: `typed<Pod>(object)`. Words that differ between the vocabularies are those
+ *  on the wire, whatever the type says. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the kind that it serves
+export function typed<T>(object: ApiObject): T {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `gen/` and the decoder come from one table
+  return object as unknown as T;
+}
+
+/** Members of an object, to be set. */
+export type Members = Record<string, unknown>;
+
+export const isMembers = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The object that a draft has as this member, made if there is none. */
+export function membersOf(draft: Members, name: string): Members {
+  const found = draft[name];
+  if (isMembers(found)) return found;
+  const made: Members = {};
+  draft[name] = made;
+  return made;
+}
+
+/** Sets a member to what it was, or removes it if it wasn't there. */
+export function keepMember(draft: Members, old: Members, name: string): void {
+  if (old[name] === undefined) delete draft[name];
+  else draft[name] = old[name];
+}
