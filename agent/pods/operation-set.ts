@@ -20,7 +20,7 @@ export interface OperationSetDeps<Kind> {
 
 export class OperationSet<Kind> {
   readonly #deps: OperationSetDeps<Kind>;
-  readonly #underWay = new Map<string, AbortController>();
+  readonly #underWay = new Map<string, { readonly abort: AbortController; readonly ended: Promise<void> }>();
   readonly #retryAt = new Map<string, number>();
 
   constructor(deps: OperationSetDeps<Kind>) {
@@ -40,8 +40,7 @@ export class OperationSet<Kind> {
   launch({ key, kind, run }: Operation<Kind>): void {
     if (this.#underWay.has(key)) return;
     const abort = new AbortController();
-    this.#underWay.set(key, abort);
-    void run(abort.signal)
+    const ended = run(abort.signal)
       .then(
         () => this.#succeeded(key),
         (thrown: unknown) => this.#failed({ key, kind }, abort.signal, asError(thrown)),
@@ -50,11 +49,17 @@ export class OperationSet<Kind> {
         this.#underWay.delete(key);
         this.#deps.onSettled();
       });
+    this.#underWay.set(key, { abort, ended });
+  }
+
+  /** Resolves when everything that is under way now has ended. Never rejects. */
+  async settled(): Promise<void> {
+    await Promise.all([...this.#underWay.values()].map(({ ended }) => ended));
   }
 
   /** Tells every operation that its result is no longer wanted; those that end things take a shorter way. */
   abandon(reason: Error): void {
-    for (const abort of this.#underWay.values()) abort.abort(reason);
+    for (const { abort } of this.#underWay.values()) abort.abort(reason);
   }
 
   forgetFailures(): void {

@@ -19,7 +19,7 @@ import { withEphemeralContainersOf } from './ephemeral.ts';
 import { podFullName, podIdentity } from './identity.ts';
 import type { TerminalPhase } from './plan.ts';
 import type { PodRecord } from './record.ts';
-import type { PodStart, PodWorker } from './worker.ts';
+import type { PodDeletion, PodStart, PodWorker } from './worker.ts';
 
 export interface PodManagerDeps {
   readonly clock: Clock;
@@ -39,7 +39,8 @@ export interface PodEntry {
   readonly pod: Pod;
   readonly origin: ManifestOrigin;
   readonly status: PodStatus;
-  readonly removing: boolean;
+  /** Undefined unless the pod is being removed. */
+  readonly deletion: PodDeletion | undefined;
 }
 
 interface Slot {
@@ -89,9 +90,10 @@ export class PodManager {
     this.#reconcileAll();
   }
 
-  /** Resolves when every worker has come to rest after the signal. */
+  /** Resolves when every worker has come to rest after the signal, and what it did in the runtime has ended. */
   async stopped(): Promise<void> {
     await Promise.all(this.#running);
+    await Promise.all(this.workers().map((worker) => worker.settled()));
   }
 
   /** Takes the newest desired state. */
@@ -256,5 +258,5 @@ const entryOf = ({ worker, source }: NonNullable<Slot['active']>): PodEntry => (
   pod: worker.pod,
   origin: source.origin,
   status: worker.status(),
-  removing: worker.removing,
+  deletion: worker.deletion,
 });

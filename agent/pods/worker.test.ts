@@ -69,10 +69,31 @@ describe('PodWorker', () => {
     expect(running()).toHaveLength(1);
   });
 
+  test('is settled when what it began has ended, though it was told to stop before', async () => {
+    const call = Promise.withResolvers<void>();
+    const worker = createWorker({ createSandbox: () => call.promise });
+    const stop = new AbortController();
+    const run = worker.run(stop.signal);
+    await clock.advance(0);
+    stop.abort(new Error('stop'));
+    await run;
+    let isSettled = false;
+    const onSettled = (): void => {
+      isSettled = true;
+    };
+    void worker.settled().then(onSettled);
+    await clock.advance(0);
+    expect(isSettled).toBe(false);
+    call.resolve();
+    await clock.advance(0);
+    expect(isSettled).toBe(true);
+  });
+
   test('removes all of a pod that is not wanted any more, and says so', async () => {
     const worker = createWorker();
     const run = worker.run(new AbortController().signal);
     await clock.advance(0);
+    expect(worker.deletion).toBeUndefined();
     worker.remove(30);
     expect(worker.removing).toBe(true);
     await clock.advance(0);
@@ -133,7 +154,11 @@ describe('PodWorker', () => {
     worker.remove(60);
     await clock.advance(0);
     expect(graces).toEqual([30]);
+    const askedAtMs = clock.now();
+    await clock.advance(10_000);
+    expect(worker.deletion).toEqual({ atMs: askedAtMs + 30_000, gracePeriodSeconds: 30 });
     worker.remove(1);
+    expect(worker.deletion).toEqual({ atMs: askedAtMs + 1_000, gracePeriodSeconds: 1 });
     await clock.advance(0);
     expect(await run).toBe(true);
     expect(graces).toEqual([30, 1]);

@@ -63,6 +63,13 @@ export interface PodStart {
   readonly adopted: boolean;
 }
 
+/** That and when a pod is to be gone. */
+export interface PodDeletion {
+  /** Wall time: when it was first asked for, and the grace period on top. */
+  readonly atMs: number;
+  readonly gracePeriodSeconds: number;
+}
+
 /** Wait after a failed operation; a failed start of a container keeps to this too. */
 const RETRY = { initialMs: 1_000, maxMs: 10_000, resetAfterMs: 60_000 } as const;
 
@@ -79,6 +86,7 @@ export class PodWorker {
   #pod: Pod;
   #startBackoff: Backoff = createBackoff(RETRY);
   #intent: PodIntent = { kind: 'run' };
+  #removalAskedAtMs: number | undefined;
   #volumes: PodProgress['volumes'];
   #terminal: TerminalPhase | undefined;
   #waiting: ReadonlyMap<string, WaitingReason> = new Map();
@@ -117,6 +125,14 @@ export class PodWorker {
     return this.#intent.kind === 'remove';
   }
 
+  /** Undefined unless the pod is being removed. */
+  get deletion(): PodDeletion | undefined {
+    const intent = this.#intent;
+    if (intent.kind !== 'remove' || this.#removalAskedAtMs === undefined) return undefined;
+    const { gracePeriodSeconds } = intent;
+    return { atMs: this.#removalAskedAtMs + gracePeriodSeconds * 1000, gracePeriodSeconds };
+  }
+
   /** Looks again soon. */
   wake(): void {
     this.#loop.wake();
@@ -152,6 +168,7 @@ export class PodWorker {
     const intent = this.#intent;
     if (intent.kind === 'remove' && gracePeriodSeconds >= intent.gracePeriodSeconds) return;
     this.#intent = { kind: 'remove', gracePeriodSeconds };
+    this.#removalAskedAtMs ??= this.#deps.clock.now();
     this.#operations.abandon(new Error('pod is being removed'));
     this.#loop.wake();
     this.#deps.onStatus(this.status());
@@ -167,6 +184,11 @@ export class PodWorker {
     this.#deps.syncProbes(this.pod, undefined);
     this.#operations.abandon(new Error('agent is stopping'));
     return this.#removed.signal.aborted;
+  }
+
+  /** Resolves when no operation is under way; those that were abandoned come to an end. Never rejects. */
+  settled(): Promise<void> {
+    return this.#operations.settled();
   }
 
   #step(signal: AbortSignal): number | undefined {

@@ -32,7 +32,7 @@ export async function addEphemeralContainer(
     throw new StatusError('Conflict', `pod ${podFullName(identity)} is not the same any more`);
   }
   const pod = await worker.change((current) => withContainer(current, value, options));
-  return { ...entry, pod, status: worker.status(), removing: worker.removing };
+  return { ...entry, pod, status: worker.status(), deletion: worker.deletion };
 }
 
 async function parseOne(text: string, signal: AbortSignal): Promise<unknown> {

@@ -35,7 +35,6 @@ export interface LocalApiDeps extends StreamRouteDeps {
   readonly onPodChange: (listener: () => void) => () => void;
   readonly onEvent: (listener: (event: Event) => void) => () => void;
   readonly version: () => Promise<unknown>;
-  readonly nowText: () => string;
 }
 
 const json = (value: unknown): RouteResult => ({ kind: 'json', value });
@@ -46,8 +45,6 @@ const stream = (chunks: AsyncIterable<Uint8Array>): RouteResult => ({
 });
 
 export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
-  const show = (entry: PodEntry): Pod => podObject(entry, deps.nowText());
-
   function entryOf({ params }: RouteRequest): PodEntry {
     const { namespace = '', name = '' } = params;
     const entry = deps.findPod(namespace, name);
@@ -61,14 +58,14 @@ export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
       method: 'GET',
       path: '/pods',
       handle: ({ query, signal }) => {
-        const list = (): readonly Pod[] => sortPods(deps.pods().map(show));
+        const list = (): readonly Pod[] => sortPods(deps.pods().map(podObject));
         if (query.get('watch') === 'true') {
           return stream(watchPods({ list, onChange: deps.onPodChange }, signal));
         }
         return json({ apiVersion: 'v1', kind: 'PodList', metadata: {}, items: list() });
       },
     },
-    { method: 'GET', path: '/pods/:namespace/:name', handle: (request) => json(show(entryOf(request))) },
+    { method: 'GET', path: '/pods/:namespace/:name', handle: (request) => json(podObject(entryOf(request))) },
     {
       method: 'GET',
       path: '/events',
@@ -110,7 +107,7 @@ export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
       path: '/pods/:namespace/:name/ephemeralcontainers',
       handle: async (request) => {
         const text = await request.body();
-        return json(show(await deps.addEphemeralContainer(entryOf(request), text, request.signal)));
+        return json(podObject(await deps.addEphemeralContainer(entryOf(request), text, request.signal)));
       },
     },
     { method: 'GET', path: '/config', handle: () => json({ settings: deps.settings() }) },

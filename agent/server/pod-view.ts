@@ -1,19 +1,26 @@
 /** Pods as the API shows them: the spec that runs and its status. Pure. */
+import { formatTime } from '#api/meta/time.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { PodEntry } from '../pods/pod-manager.ts';
+import type { PodDeletion } from '../pods/worker.ts';
 import type { DesiredState, RejectedManifest } from '../sources/types.ts';
 
-export function podObject({ pod, status, removing }: PodEntry, nowText: string): Pod {
+/** As upstream, the deletion timestamp is when the grace period is over. */
+export function podObject({ pod, status, deletion }: PodEntry): Pod {
   const { metadata, spec } = pod;
-  const deletion = removing ? { deletionTimestamp: metadata?.deletionTimestamp ?? nowText } : {};
   return {
     apiVersion: 'v1',
     kind: 'Pod',
-    metadata: { ...metadata, ...deletion },
+    metadata: { ...metadata, ...(deletion === undefined ? {} : deletionFields(deletion)) },
     ...(spec === undefined ? {} : { spec }),
     status,
   };
 }
+
+const deletionFields = ({ atMs, gracePeriodSeconds }: PodDeletion) => ({
+  deletionTimestamp: formatTime(atMs),
+  deletionGracePeriodSeconds: gracePeriodSeconds,
+});
 
 /** By namespace, then name. */
 export function sortPods(pods: readonly Pod[]): readonly Pod[] {

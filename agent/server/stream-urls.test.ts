@@ -15,7 +15,7 @@ const entry = {
   pod,
   origin: { source: 'file', location: '', document: '' },
   status: {},
-  removing: false,
+  deletion: undefined,
 } as const;
 
 const container = (name: string, state: ObservedContainer['state']): ObservedContainer => ({

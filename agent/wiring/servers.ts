@@ -1,5 +1,4 @@
 /** What the agent serves: the local socket and the health endpoint. */
-import { formatTime } from '#api/meta/time.ts';
 import { configzBody, effectiveSettings } from '../config/effective.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import { containerLogs } from '../server/container-logs.ts';
@@ -19,7 +18,7 @@ export async function startServers(
   { connection, identity, view }: RuntimeSide,
   { manager, objects, sources, applied }: PodSide,
 ): Promise<readonly RunningServer[]> {
-  const { config, log, clock, vocabulary } = base;
+  const { config, log, vocabulary } = base;
   const { podLogsDir } = config;
   const defaultContainerKey = vocabulary.defaultContainer;
   const streams = { runtime: connection.runtime, view, defaultContainerKey };
@@ -56,7 +55,6 @@ export async function startServers(
         runtime: identity.name(),
         runtimeVersion: identity.version(),
       }),
-    nowText: () => formatTime(clock.now()),
   });
   const servers = [await serveHttp({ log, routes }, { kind: 'unix', path: config.socketPath })];
   if (config.healthzPort > 0) {

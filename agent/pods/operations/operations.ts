@@ -21,7 +21,7 @@ export function createPodOperations(deps: OperationDeps): PodOperations {
       await deps.volumes.unmountPod(uid);
       mounted.delete(uid);
     },
-    createSandbox: (pod, attempt) => createSandbox(deps, pod, attempt),
+    createSandbox: (pod, attempt, signal) => createSandbox(deps, pod, attempt, signal),
     stopSandbox: (_pod, sandboxId) => stopSandbox(deps, sandboxId),
     startContainer: (pod, action, signal) =>
       startContainer(deps, pod, action, mounted.get(podIdentity(pod).uid) ?? new Map(), signal),

@@ -41,18 +41,23 @@ export async function sandboxConfig(
   return result.config;
 }
 
-/** Makes the sandbox and notes it with its addresses. */
-export async function createSandbox(deps: OperationDeps, pod: Pod, attempt: number): Promise<void> {
+/** Makes the sandbox and notes it with its addresses. What the runtime has begun it ends, whatever `signal` says. */
+export async function createSandbox(
+  deps: OperationDeps,
+  pod: Pod,
+  attempt: number,
+  signal: AbortSignal,
+): Promise<void> {
   const { runtime, view, clock, starts } = deps;
   const config = await sandboxConfig(deps, pod, attempt, { warn: attempt === 0 });
   // Standalone there are no RuntimeClass objects: the class name is the handler's name.
   const runtimeHandler = pod.spec?.runtimeClassName ?? '';
   const createdAtMs = clock.now();
-  const { podSandboxId } = await starts.run(() =>
+  const run = () =>
     runtime
       .runPodSandbox({ config, runtimeHandler }, { timeoutMs: RUN_SANDBOX_TIMEOUT_MS })
-      .catch((thrown: unknown) => relistAndThrow(deps, thrown)),
-  );
+      .catch((thrown: unknown) => relistAndThrow(deps, thrown));
+  const { podSandboxId } = await starts.run(run, signal);
   const { uid, namespace, name } = podIdentity(pod);
   view.noteSandbox({
     id: podSandboxId,

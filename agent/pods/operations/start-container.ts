@@ -246,7 +246,7 @@ async function createAndStart(
     deps.event(pod, 'Normal', 'Created', `Created container ${action.spec.name}`, action.spec);
     await startOrRemove(deps, containerId);
     return containerId;
-  });
+  }, signal);
   const container = deps.view.container(id);
   if (container?.state === 'created') {
     deps.view.noteContainer({ ...container, state: 'running', startedAtMs: deps.clock.now() });
