@@ -2,6 +2,7 @@
  *  makes an `ApiRequest` of each request and writes the `ApiResponse`; handlers know no sockets. A handler that
  *  throws a StatusError has it answered as a Status object; any other error is a 500 and a bug. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Duplex } from 'node:stream';
 import type { UserInfo } from '../resources/contract.ts';
 
@@ -94,7 +95,11 @@ export type RawExchange =
       readonly socket: Duplex;
       readonly head: Buffer;
     }
-  | { readonly kind: 'plain'; readonly message: IncomingMessage; readonly reply: ServerResponse };
+  | {
+      readonly kind: 'plain';
+      readonly message: IncomingMessage | Http2ServerRequest;
+      readonly reply: ServerResponse | Http2ServerResponse;
+    };
 
 export type ApiResponse = BytesResponse | StreamResponse | RawResponse;
 

@@ -1,0 +1,55 @@
+/** What is known of a connection, looked up once and kept for all requests on it. */
+import type { X509Certificate } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { TLSSocket } from 'node:tls';
+
+export interface ConnectionInfo {
+  /** Empty on a unix socket. */
+  readonly remoteAddress: string;
+  /** What the client proved to have the key of. The same object for every request of the connection, so that what
+   *  was found out about it can be kept by its identity. */
+  readonly certificate: X509Certificate | undefined;
+  readonly intermediates: readonly X509Certificate[];
+}
+
+/** Certificates looked at behind the client's own; longer chains are cut. */
+const LONGEST_CHAIN = 10;
+
+function intermediatesOf(certificate: X509Certificate): readonly X509Certificate[] {
+  const chain: X509Certificate[] = [];
+  let last = certificate;
+  while (chain.length < LONGEST_CHAIN) {
+    const next = last.issuerCertificate;
+    if (next === undefined || next.fingerprint256 === last.fingerprint256) break;
+    chain.push(next);
+    last = next;
+  }
+  return chain;
+}
+
+export function describeConnection(socket: Socket): ConnectionInfo {
+  const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+  return {
+    remoteAddress: socket.remoteAddress ?? '',
+    certificate,
+    intermediates: certificate === undefined ? [] : intermediatesOf(certificate),
+  };
+}
+
+export interface ConnectionTable {
+  /** `key` is the socket or the HTTP/2 session; `socketOf` is asked for the first request only. */
+  of(key: object, socketOf: () => Socket): ConnectionInfo;
+}
+
+export function createConnectionTable(): ConnectionTable {
+  const known = new WeakMap<object, ConnectionInfo>();
+  return {
+    of(key, socketOf) {
+      const found = known.get(key);
+      if (found !== undefined) return found;
+      const info = describeConnection(socketOf());
+      known.set(key, info);
+      return info;
+    },
+  };
+}

@@ -1,0 +1,187 @@
+/** Exchanges of HTTP/1.1: ordinary requests, and requests to change the protocol. */
+import { type IncomingHttpHeaders, type IncomingMessage, ServerResponse } from 'node:http';
+import { Socket } from 'node:net';
+import type { Duplex, Readable } from 'node:stream';
+import type { ConnectionInfo } from './connection.ts';
+import type { RawExchange } from './contract.ts';
+import type { Exchange, Upgrade } from './exchange.ts';
+
+export interface Http1Options {
+  readonly message: IncomingMessage;
+  readonly reply: ServerResponse;
+  readonly connection: ConnectionInfo;
+  /** The client waits with its body until it is asked for it. */
+  readonly expectsContinue: boolean;
+  /** Whether connections are to be closed after their answer. */
+  readonly isDraining: () => boolean;
+}
+
+const ignore = (): void => undefined;
+
+export class Http1Exchange implements Exchange {
+  readonly #message: IncomingMessage;
+  readonly #reply: ServerResponse;
+  readonly #isDraining: () => boolean;
+  readonly connection: ConnectionInfo;
+  readonly upgrade: undefined;
+  #waitsForAsking: boolean;
+  #taken = false;
+
+  constructor(options: Http1Options) {
+    this.#message = options.message;
+    this.#reply = options.reply;
+    this.connection = options.connection;
+    this.#waitsForAsking = options.expectsContinue;
+    this.#isDraining = options.isDraining;
+    // A write to a client that just left is reported here; `onClose` tells of it as well.
+    options.reply.on('error', ignore);
+  }
+
+  get method(): string {
+    return this.#message.method ?? '';
+  }
+
+  get target(): string {
+    return this.#message.url ?? '';
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#message.headers;
+  }
+
+  get body(): Readable {
+    return this.#message;
+  }
+
+  get begun(): boolean {
+    return this.#taken || this.#reply.headersSent;
+  }
+
+  get closed(): boolean {
+    return this.#reply.destroyed || this.#reply.writableEnded;
+  }
+
+  get backlogBytes(): number {
+    return this.#reply.writableLength;
+  }
+
+  askForBody(): void {
+    if (this.#waitsForAsking && !this.closed) this.#reply.writeContinue();
+    this.#waitsForAsking = false;
+  }
+
+  writeHead(status: number, headers: readonly string[]): void {
+    if (this.closed || this.begun) return;
+    // A client that was never asked for its body may send it or not: no next request can be told from it.
+    const last = this.#waitsForAsking || this.#isDraining();
+    this.#reply.writeHead(status, last ? [...headers, 'Connection', 'close'] : [...headers]);
+  }
+
+  write(bytes: Buffer): boolean {
+    return this.closed || this.#reply.write(bytes);
+  }
+
+  end(bytes?: Buffer): void {
+    if (!this.closed) this.#reply.end(bytes);
+  }
+
+  destroy(): void {
+    this.#reply.destroy();
+  }
+
+  onClose(listener: () => void): void {
+    this.#reply.on('close', listener);
+  }
+
+  onDrain(listener: () => void): void {
+    this.#reply.once('drain', listener);
+  }
+
+  takeRaw(): RawExchange {
+    this.askForBody();
+    this.#taken = true;
+    return { kind: 'plain', message: this.#message, reply: this.#reply };
+  }
+}
+
+/** A request to change the protocol. It can still be answered as any other request; the connection then ends. */
+export class UpgradeExchange implements Exchange {
+  readonly upgrade: Upgrade;
+  readonly connection: ConnectionInfo;
+  readonly body: undefined;
+  #reply: ServerResponse | undefined;
+  #taken = false;
+
+  constructor(message: IncomingMessage, socket: Duplex, head: Buffer, connection: ConnectionInfo) {
+    this.upgrade = { message, socket, head };
+    this.connection = connection;
+    // Whoever takes the socket listens for itself; until then a reset is only the client's leaving.
+    socket.on('error', ignore);
+  }
+
+  get method(): string {
+    return this.upgrade.message.method ?? '';
+  }
+
+  get target(): string {
+    return this.upgrade.message.url ?? '';
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.upgrade.message.headers;
+  }
+
+  get begun(): boolean {
+    return this.#taken || this.#reply?.headersSent === true;
+  }
+
+  get closed(): boolean {
+    return this.upgrade.socket.destroyed || this.#reply?.writableEnded === true;
+  }
+
+  get backlogBytes(): number {
+    return this.upgrade.socket.writableLength;
+  }
+
+  askForBody(): void {
+    // An upgrade has no body that could be asked for.
+  }
+
+  writeHead(status: number, headers: readonly string[]): void {
+    const { message, socket } = this.upgrade;
+    if (this.closed || this.begun || !(socket instanceof Socket)) return;
+    const reply = new ServerResponse(message);
+    reply.on('error', ignore);
+    reply.on('finish', () => socket.end());
+    reply.assignSocket(socket);
+    reply.writeHead(status, [...headers, 'Connection', 'close']);
+    this.#reply = reply;
+  }
+
+  write(bytes: Buffer): boolean {
+    return this.closed || this.#reply?.write(bytes) !== false;
+  }
+
+  end(bytes?: Buffer): void {
+    if (this.closed) return;
+    if (this.#reply === undefined) this.upgrade.socket.destroy();
+    else this.#reply.end(bytes);
+  }
+
+  destroy(): void {
+    this.upgrade.socket.destroy();
+  }
+
+  onClose(listener: () => void): void {
+    this.upgrade.socket.once('close', listener);
+  }
+
+  onDrain(listener: () => void): void {
+    this.upgrade.socket.once('drain', listener);
+  }
+
+  takeRaw(): RawExchange {
+    this.#taken = true;
+    return { kind: 'upgrade', ...this.upgrade };
+  }
+}

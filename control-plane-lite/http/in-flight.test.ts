@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { createInFlight, type RequestKind } from './in-flight.ts';
+
+const ask = (flow: string, kind: RequestKind = 'readOnly') => ({ kind, flow, onAbort: () => undefined });
+
+describe('createInFlight', () => {
+  test('lets requests in at once while there are seats, apart for reading and changing', () => {
+    const gate = createInFlight({ clock: createFakeClock() }, { readOnly: 1, mutating: 1 });
+    expect(gate.enter(ask('a'))).toBeUndefined();
+    expect(gate.enter(ask('a', 'mutating'))).toBeUndefined();
+    expect([gate.count('readOnly'), gate.count('mutating')]).toEqual([1, 1]);
+    gate.leave('readOnly');
+    expect(gate.count('readOnly')).toBe(0);
+    expect(gate.enter(ask('a'))).toBeUndefined();
+  });
+
+  test('serves another client before the second request of the first', async () => {
+    const gate = createInFlight({ clock: createFakeClock() }, { readOnly: 1 });
+    const order: string[] = [];
+    gate.enter(ask('x'));
+    const all = ['a', 'a', 'b'].map((flow) => gate.enter(ask(flow))?.then(() => order.push(flow)));
+    for (let left = 0; left < 3; left += 1) {
+      gate.leave('readOnly');
+      await Promise.race(all.slice(left));
+      await Promise.resolve();
+    }
+    await Promise.all(all);
+    expect(order).toEqual(['a', 'b', 'a']);
+  });
+
+  test('refuses with 429 after the longest wait, and hands no seat to what was refused', async () => {
+    const clock = createFakeClock();
+    const gate = createInFlight({ clock }, { readOnly: 1, maxWaitMs: 1000 });
+    gate.enter(ask('a'));
+    const refused = expect(gate.enter(ask('b'))).rejects.toMatchObject({
+      code: 429,
+      details: { retryAfterSeconds: 1 },
+    });
+    await clock.advance(1000);
+    await refused;
+    gate.leave('readOnly');
+    expect([gate.count('readOnly'), gate.waiting('readOnly')]).toEqual([0, 0]);
+  });
+
+  test('refuses at once beyond the bound of one client', async () => {
+    const gate = createInFlight({ clock: createFakeClock() }, { readOnly: 1, maxPerFlow: 1 });
+    gate.enter(ask('a'));
+    void gate.enter(ask('a'))?.catch(() => undefined);
+    await expect(gate.enter(ask('a'))).rejects.toBeInstanceOf(StatusError);
+    expect(gate.waiting('readOnly')).toBe(1);
+  });
+
+  test('a client that leaves gives its place in the queue up', async () => {
+    const gate = createInFlight({ clock: createFakeClock() }, { readOnly: 1 });
+    gate.enter(ask('a'));
+    let giveUp: (error: Error) => void = () => undefined;
+    const waiting = gate.enter({ kind: 'readOnly', flow: 'b', onAbort: (fn) => void (giveUp = fn) });
+    giveUp(new Error('gone'));
+    await expect(waiting).rejects.toThrow('gone');
+    expect(gate.waiting('readOnly')).toBe(0);
+  });
+});

@@ -1,0 +1,84 @@
+/** Bounds how many requests are worked on at once, apart for reading and for changing ones, and lets clients share
+ *  what there is. Requests beyond wait for a bounded time, each client in a queue of its own. */
+import type { Clock, Timer } from '#api/kit/clock.ts';
+import { tooManyRequests } from '#api/meta/status-errors.ts';
+import { createFairQueue, type FairQueue } from './fair-queue.ts';
+
+export type RequestKind = 'readOnly' | 'mutating';
+
+export interface InFlightOptions {
+  /** `--max-requests-inflight`. Default 400. */
+  readonly readOnly?: number;
+  /** `--max-mutating-requests-inflight`. Default 200. */
+  readonly mutating?: number;
+  /** Longest wait for a seat. Default 15 s. */
+  readonly maxWaitMs?: number;
+  /** Waiting requests of one client. Default 500. */
+  readonly maxPerFlow?: number;
+  /** Waiting requests of one kind. Default 5,000. */
+  readonly maxWaiting?: number;
+}
+
+export interface SeatRequest {
+  readonly kind: RequestKind;
+  /** Whose it is. */
+  readonly flow: string;
+  /** Is handed the function that gives the waiting up. */
+  readonly onAbort: (giveUp: (error: Error) => void) => void;
+}
+
+export interface InFlight {
+  /** `undefined`: the seat is taken at once. A promise: once it is resolved; it rejects with TooManyRequests. */
+  enter(request: SeatRequest): Promise<void> | undefined;
+  /** Gives the seat back. */
+  leave(kind: RequestKind): void;
+  count(kind: RequestKind): number;
+  waiting(kind: RequestKind): number;
+}
+
+interface Waiter {
+  readonly grant: () => void;
+  readonly refuse: (error: Error) => void;
+}
+
+const refusal = (): Error => tooManyRequests('Too many requests, please try again later.', 1);
+
+export function createInFlight(deps: { readonly clock: Clock }, options: InFlightOptions = {}): InFlight {
+  const { maxWaitMs = 15_000, maxPerFlow = 500, maxWaiting = 5000 } = options;
+  const queueOf = (seats: number): FairQueue<Waiter> => createFairQueue({ seats, maxPerFlow, maxWaiting });
+  const queues = { readOnly: queueOf(options.readOnly ?? 400), mutating: queueOf(options.mutating ?? 200) };
+
+  function wait(queue: FairQueue<Waiter>, request: SeatRequest): Promise<void> {
+    return new Promise<void>((resolve, reject) => {
+      let timer: Timer | undefined;
+      const waiter: Waiter = {
+        grant: () => {
+          timer?.cancel();
+          resolve();
+        },
+        refuse: (error) => {
+          timer?.cancel();
+          reject(error);
+        },
+      };
+      const giveUp = (error: Error): void => {
+        if (queue.remove(request.flow, waiter)) waiter.refuse(error);
+      };
+      const arrival = queue.arrive(request.flow, waiter);
+      if (arrival.kind === 'rejected') return reject(refusal());
+      arrival.evicted?.refuse(refusal());
+      timer = deps.clock.setTimer(() => giveUp(refusal()), maxWaitMs);
+      request.onAbort(giveUp);
+    });
+  }
+
+  return {
+    enter(request) {
+      const queue = queues[request.kind];
+      return queue.admit() ? undefined : wait(queue, request);
+    },
+    leave: (kind) => queues[kind].leave()?.grant(),
+    count: (kind) => queues[kind].inside,
+    waiting: (kind) => queues[kind].waiting,
+  };
+}

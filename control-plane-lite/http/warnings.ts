@@ -1,0 +1,36 @@
+/** Warning headers (RFC 7234, 5.5), code 299. Pure. Source: document 1, 9.4. */
+
+/** Characters of all texts together; beyond, each is cut, and those that still don't fit are left out. */
+const MOST_CHARACTERS = 4096;
+const CUT_CHARACTERS = 256;
+
+/** Control characters have no place in a header. */
+// oxlint-disable-next-line no-control-regex -- exactly these are meant
+const CONTROL = /[\u0000-\u001f\u007f]+/g;
+
+/** A header's value as Node writes it: one character for each byte of UTF-8. */
+function headerText(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+function formatWarning(text: string): string {
+  const quoted = text.replaceAll(CONTROL, ' ').replaceAll(/[\\"]/g, (found) => `\\${found}`);
+  return headerText(`299 - "${quoted}"`);
+}
+
+/** The value of the Warning header for texts in the order they were given; empty for none.
+ *  Repeated texts are shown once. */
+export function formatWarnings(texts: readonly string[]): string {
+  const unique = [...new Set(texts)];
+  const total = unique.reduce((sum, text) => sum + text.length, 0);
+  if (total <= MOST_CHARACTERS) return unique.map(formatWarning).join(', ');
+  const shown: string[] = [];
+  let left = MOST_CHARACTERS;
+  for (const text of unique) {
+    const cut = [...text.slice(0, 2 * CUT_CHARACTERS)].slice(0, CUT_CHARACTERS).join('');
+    left -= cut.length;
+    if (left < 0) break;
+    shown.push(formatWarning(cut));
+  }
+  return shown.join(', ');
+}
