@@ -1,0 +1,64 @@
+/** The `scale` part: how many pods an object shall have, in one shape for every kind that has pods by number.
+ *  Pure. Source: autoscaling/v1 Scale. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import { formatSelector } from '#api/meta/selectors.ts';
+import type { Scale } from '#api/schema/gen/autoscaling-v1.ts';
+import type { ReplicationController } from '#api/schema/gen/core-v1.ts';
+import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import type { ApiObject } from './contract.ts';
+import { membersOf, typed } from './view.ts';
+
+/** What the kinds with a scale have in common. */
+interface Scalable {
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly selector?: LabelSelector;
+  };
+  readonly status?: { readonly replicas?: number };
+}
+
+const REPLICATION_CONTROLLER = 'ReplicationController';
+
+function selectorText(object: ApiObject): string {
+  if (object.kind === REPLICATION_CONTROLLER) {
+    // The only kind whose selector is a plain map of labels.
+    return formatSelector({ matchLabels: typed<ReplicationController>(object).spec?.selector ?? {} });
+  }
+  const { selector } = typed<Scalable>(object).spec ?? {};
+  return selector === undefined ? '' : formatSelector(selector);
+}
+
+/** The Scale of a ReplicationController, ReplicaSet, Deployment or StatefulSet.
+ *  @throws SelectorError if the object's selector is none, which validation keeps out */
+export function scaleOf(object: ApiObject): ApiObject {
+  const { spec, status } = typed<Scalable>(object);
+  const { name, namespace, uid, resourceVersion, creationTimestamp } = object.metadata;
+  const selector = selectorText(object);
+  const replicas = spec?.replicas ?? 0;
+  return {
+    apiVersion: 'autoscaling/v1',
+    kind: 'Scale',
+    metadata: {
+      ...(name === undefined ? {} : { name }),
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+    },
+    spec: replicas === 0 ? {} : { replicas },
+    status: { replicas: status?.replicas ?? 0, ...(selector === '' ? {} : { selector }) },
+  };
+}
+
+/** Every fault of a Scale that a client sends. */
+export function validateScale(scale: ApiObject): readonly FieldError[] {
+  const faults = createFaults();
+  faults.nonNegative('spec.replicas', typed<Scale>(scale).spec?.replicas);
+  return faults.errors;
+}
+
+/** Gives an object the number of pods that a Scale asks for. Changes the draft. */
+export function applyScale(draft: ApiObject, scale: ApiObject): void {
+  membersOf(draft, 'spec')['replicas'] = typed<Scale>(scale).spec?.replicas ?? 0;
+}
