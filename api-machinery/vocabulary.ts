@@ -43,6 +43,13 @@ export interface Vocabulary {
   readonly probeUserAgent: string;
   /** What the agent calls itself as the source of events. */
   readonly agentComponent: string;
+  /** First word of the names of components and of the roles for them: `<componentPrefix>-scheduler`. */
+  readonly componentPrefix: string;
+  /** Last part of the signer's name for clients of the API server. */
+  readonly apiServerClientSigner: string;
+  /** Marks roles and bindings that the server makes, and those that it keeps as they should be. */
+  readonly labelBootstrapping: string;
+  readonly annotationAutoUpdate: string;
 }
 
 const plat: Vocabulary = {
@@ -75,6 +82,10 @@ const plat: Vocabulary = {
   managedHostsHeader: '# Plat-managed hosts file',
   probeUserAgent: 'plat-probe',
   agentComponent: 'nodeagent',
+  componentPrefix: 'plat',
+  apiServerClientSigner: 'apiserver-client',
+  labelBootstrapping: 'plat.io/bootstrapping',
+  annotationAutoUpdate: 'rbac.authorization.plat.io/autoupdate',
 };
 
 const kubernetes: Vocabulary = {
@@ -107,6 +118,10 @@ const kubernetes: Vocabulary = {
   managedHostsHeader: '# Kubernetes-managed hosts file',
   probeUserAgent: 'kube-probe',
   agentComponent: 'kubelet',
+  componentPrefix: 'kube',
+  apiServerClientSigner: 'kube-apiserver-client',
+  labelBootstrapping: 'kubernetes.io/bootstrapping',
+  annotationAutoUpdate: 'rbac.authorization.kubernetes.io/autoupdate',
 };
 
 export const VOCABULARIES: Readonly<Record<VocabularyName, Vocabulary>> = { plat, kubernetes };

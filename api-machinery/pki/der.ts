@@ -45,10 +45,12 @@ export const bits = (bytes: Uint8Array, unused = 0): Asn1 =>
 
 /** Explicitly tagged. */
 export const tagged = (tag: number, ...items: readonly Asn1[]): Asn1 =>
+  // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- tags of one's own class are plain numbers
   asn1.create(Class.CONTEXT_SPECIFIC, tag, true, [...items]);
 
 /** Implicitly tagged, of plain bytes. */
 export const taggedBytes = (tag: number, bytes: Uint8Array): Asn1 =>
+  // oxlint-disable-next-line typescript/no-unsafe-enum-assignment -- tags of one's own class are plain numbers
   asn1.create(Class.CONTEXT_SPECIFIC, tag, false, binary(bytes));
 
 /** Times up to 2049 have two digits for the year, later ones four. */

@@ -1,0 +1,26 @@
+/** Users and groups that the server itself knows. Source: document 2, 5.2 and 5.6. */
+import type { UserInfo } from '../resources/contract.ts';
+
+export const AUTHENTICATED_GROUP = 'system:authenticated';
+export const UNAUTHENTICATED_GROUP = 'system:unauthenticated';
+export const MASTERS_GROUP = 'system:masters';
+
+export const ANONYMOUS: UserInfo = {
+  name: 'system:anonymous',
+  groups: [UNAUTHENTICATED_GROUP],
+  extra: {},
+};
+
+/** On whose behalf parts of the server itself act. */
+export const serverUser = (part: string): UserInfo => ({
+  name: `system:apiserver:${part}`,
+  groups: [MASTERS_GROUP, AUTHENTICATED_GROUP],
+  extra: {},
+});
+
+/** A user that proved who it is. */
+export function authenticated(user: UserInfo): UserInfo {
+  return user.groups.includes(AUTHENTICATED_GROUP)
+    ? user
+    : { ...user, groups: [...user.groups, AUTHENTICATED_GROUP] };
+}

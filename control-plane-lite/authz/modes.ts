@@ -1,0 +1,52 @@
+/** The authorization modes without state, and how several are asked in turn. Source: document 2, 5. */
+import { MASTERS_GROUP } from '../authn/users.ts';
+import type { AuthorizationAttributes, Authorizer, Decision } from './contract.ts';
+
+const EVERYTHING = {
+  resource: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'] }],
+  nonResource: [{ verbs: ['*'], nonResourceURLs: ['*'] }],
+};
+const NOTHING = { resource: [], nonResource: [] };
+
+export const alwaysAllow: Authorizer = {
+  name: 'AlwaysAllow',
+  authorize: () => ({ effect: 'allow', reason: '' }),
+  rulesOf: () => EVERYTHING,
+};
+
+export const alwaysDeny: Authorizer = {
+  name: 'AlwaysDeny',
+  authorize: () => ({ effect: 'none', reason: 'Everything is forbidden.' }),
+  rulesOf: () => NOTHING,
+};
+
+/** Members of `system:masters` may do anything, whatever the modes: the way in when rules are lost. */
+export const masters: Authorizer = {
+  name: 'masters',
+  authorize: ({ user }) => ({ effect: user.groups.includes(MASTERS_GROUP) ? 'allow' : 'none', reason: '' }),
+  rulesOf: (user) => (user.groups.includes(MASTERS_GROUP) ? EVERYTHING : NOTHING),
+};
+
+/** The first mode that allows or denies decides; where none does, the request is refused with all their reasons. */
+export function createAuthorizerChain(modes: readonly Authorizer[]): Authorizer {
+  return {
+    name: 'chain',
+    async authorize(attributes: AuthorizationAttributes): Promise<Decision> {
+      const reasons: string[] = [];
+      for (const mode of modes) {
+        const answer = mode.authorize(attributes);
+        const decision = answer instanceof Promise ? await answer : answer;
+        if (decision.effect !== 'none') return decision;
+        if (decision.reason !== '') reasons.push(decision.reason);
+      }
+      return { effect: 'none', reason: reasons.join('\n') };
+    },
+    rulesOf(user, namespace) {
+      const all = modes.map((mode) => mode.rulesOf(user, namespace));
+      return {
+        resource: all.flatMap(({ resource }) => resource),
+        nonResource: all.flatMap(({ nonResource }) => nonResource),
+      };
+    },
+  };
+}

@@ -1,0 +1,180 @@
+/** Role-based access control: who is bound to which roles, kept from what the cache tells of roles and bindings.
+ *  Source: upstream's rbac authorizer; document 2, 5. */
+
+import { matchesLabels, selectorRequirements } from '#api/meta/selectors.ts';
+import type {
+  ClusterRole,
+  PolicyRule,
+  Role,
+  RoleBinding,
+  RoleRef,
+  Subject,
+} from '#api/schema/gen/rbac-authorization-v1.ts';
+import type { CacheChange, CachedObject, ResourceCache } from '../cache/contract.ts';
+import type { ApiObject, UserInfo } from '../resources/contract.ts';
+import { typed } from '../resources/view.ts';
+import type { AuthorizationAttributes, Authorizer, Decision } from './contract.ts';
+import { allows } from './rules.ts';
+
+export interface RbacCaches {
+  readonly clusterRoles: ResourceCache;
+  readonly roles: ResourceCache;
+  readonly clusterRoleBindings: ResourceCache;
+  readonly roleBindings: ResourceCache;
+}
+
+export interface Rbac extends Authorizer {
+  /** All rules that hold for a user: cluster-wide ones, and those of the namespace unless that is empty. */
+  policyOf(user: UserInfo, namespace: string): readonly PolicyRule[];
+  /** The rules of a role, with those that it aggregates. */
+  rulesOfRole(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
+  close(): void;
+}
+
+interface Binding {
+  readonly name: string;
+  /** Empty for cluster-wide ones. */
+  readonly namespace: string;
+  readonly roleRef: RoleRef;
+  readonly subjects: readonly Subject[];
+}
+
+const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
+
+/** Under which keys a subject's bindings are found. */
+function subjectKey({ kind, name, namespace = '' }: Subject, bindingNamespace: string): string {
+  if (kind !== 'ServiceAccount') return `${kind}:${name}`;
+  return `User:${SERVICE_ACCOUNT_PREFIX}${namespace === '' ? bindingNamespace : namespace}:${name}`;
+}
+
+const userKeys = ({ name, groups }: UserInfo): readonly string[] => [
+  `User:${name}`,
+  ...groups.map((group) => `Group:${group}`),
+];
+
+/** Bindings by subject, so that a request looks only at those of its user and groups. */
+class BindingIndex {
+  readonly #bySubject = new Map<string, Map<string, Binding>>();
+
+  apply({ type, current, previous }: CacheChange): void {
+    if (previous !== undefined) this.#remove(current.key, bindingOf(previous.object()));
+    if (type !== 'DELETED') this.#add(current.key, bindingOf(current.object()));
+    else this.#remove(current.key, bindingOf(current.object()));
+  }
+
+  of(user: UserInfo): readonly Binding[] {
+    return userKeys(user).flatMap((key) => [...(this.#bySubject.get(key)?.values() ?? [])]);
+  }
+
+  #add(key: string, binding: Binding): void {
+    for (const subject of binding.subjects) {
+      const at = subjectKey(subject, binding.namespace);
+      const bindings = this.#bySubject.get(at) ?? new Map<string, Binding>();
+      bindings.set(key, binding);
+      this.#bySubject.set(at, bindings);
+    }
+  }
+
+  #remove(key: string, binding: Binding): void {
+    for (const subject of binding.subjects) {
+      const at = subjectKey(subject, binding.namespace);
+      const bindings = this.#bySubject.get(at);
+      bindings?.delete(key);
+      if (bindings?.size === 0) this.#bySubject.delete(at);
+    }
+  }
+}
+
+function bindingOf(object: ApiObject): Binding {
+  const { metadata, roleRef, subjects } = typed<RoleBinding>(object);
+  return {
+    name: metadata?.name ?? '',
+    namespace: metadata?.namespace ?? '',
+    roleRef,
+    subjects: subjects ?? [],
+  };
+}
+
+export function createRbac(caches: RbacCaches): Rbac {
+  const cluster = new BindingIndex();
+  const namespaced = new Map<string, BindingIndex>();
+  const handles = [
+    caches.clusterRoleBindings.follow((change) => cluster.apply(change)),
+    caches.roleBindings.follow((change) => {
+      const { namespace } = change.current;
+      const index = namespaced.get(namespace) ?? new BindingIndex();
+      namespaced.set(namespace, index);
+      index.apply(change);
+    }),
+  ];
+
+  function clusterRoleRules(name: string): readonly PolicyRule[] | undefined {
+    const found = caches.clusterRoles.get(name);
+    if (found === undefined) return undefined;
+    const role = typed<ClusterRole>(found.object());
+    const selectors = role.aggregationRule?.clusterRoleSelectors ?? [];
+    if (selectors.length === 0) return role.rules ?? [];
+    return aggregate(selectors.map(selectorRequirements), name);
+  }
+
+  /** The rules of every role that a selector takes in; a role that aggregates itself adds nothing. */
+  function aggregate(
+    selectors: readonly ReturnType<typeof selectorRequirements>[],
+    own: string,
+  ): readonly PolicyRule[] {
+    return listNow(caches.clusterRoles)
+      .filter(
+        ({ name, labels }) => name !== own && selectors.some((selector) => matchesLabels(selector, labels)),
+      )
+      .flatMap((entry) => typed<ClusterRole>(entry.object()).rules ?? []);
+  }
+
+  function rulesOfRole(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
+    if (ref.kind === 'ClusterRole') return clusterRoleRules(ref.name);
+    const found = caches.roles.get(`${namespace}/${ref.name}`);
+    return found === undefined ? undefined : (typed<Role>(found.object()).rules ?? []);
+  }
+
+  function* rules(user: UserInfo, namespace: string): Generator<readonly [PolicyRule, Binding]> {
+    const bindings = [...cluster.of(user), ...(namespaced.get(namespace)?.of(user) ?? [])];
+    for (const binding of bindings) {
+      for (const rule of rulesOfRole(binding.roleRef, binding.namespace) ?? []) yield [rule, binding];
+    }
+  }
+
+  return {
+    name: 'RBAC',
+    authorize(asked: AuthorizationAttributes): Decision {
+      for (const [rule, binding] of rules(asked.user, asked.namespace)) {
+        if (allows(rule, asked)) return { effect: 'allow', reason: reasonOf(binding, asked.user) };
+      }
+      return { effect: 'none', reason: '' };
+    },
+    rulesOf(user, namespace) {
+      const all = [...rules(user, namespace)].map(([rule]) => rule);
+      return {
+        resource: all.filter(({ resources = [] }) => resources.length > 0),
+        nonResource: all.flatMap(({ verbs, nonResourceURLs = [] }) =>
+          nonResourceURLs.length > 0 ? [{ verbs, nonResourceURLs }] : [],
+        ),
+      };
+    },
+    policyOf: (user, namespace) => [...rules(user, namespace)].map(([rule]) => rule),
+    rulesOfRole,
+    close() {
+      for (const handle of handles) handle.close();
+    },
+  };
+}
+
+/** The newest state, which the cache gives without waiting. */
+function listNow(cache: ResourceCache): readonly CachedObject[] {
+  const page = cache.list({ labels: [], fields: [] });
+  return page instanceof Promise ? [] : page.items;
+}
+
+function reasonOf({ name, namespace, roleRef }: Binding, user: UserInfo): string {
+  const where =
+    namespace === '' ? `ClusterRoleBinding ${JSON.stringify(name)}` : `RoleBinding "${name}/${namespace}"`;
+  return `RBAC: allowed by ${where} of ${roleRef.kind} ${JSON.stringify(roleRef.name)} to ${user.name}`;
+}
