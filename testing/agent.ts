@@ -4,7 +4,9 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import { join } from 'node:path';
+import { asError } from '#api/kit/clock.ts';
 import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
+import { agentLog, describeAgent, keepLog, logTail } from './report.ts';
 import { createTempDir, type TempDir } from './temp.ts';
 import { eventually } from './wait.ts';
 
@@ -25,8 +27,6 @@ export interface TestAgentOptions {
 
 const MAIN = join(import.meta.dirname, 'agent-process.ts');
 const STOP_TIMEOUT_MS = 10_000;
-/** So much of the agent's log is shown with a failure, in characters. */
-const LOG_TAIL = 6_000;
 
 export class TestAgent implements AsyncDisposable {
   readonly folder: string;
@@ -55,7 +55,7 @@ export class TestAgent implements AsyncDisposable {
       if (options.start !== false) await agent.start();
       return agent;
     } catch (thrown) {
-      const log = (await agent.log()).slice(-LOG_TAIL);
+      const log = await logTail(agent);
       await agent.stop('SIGKILL');
       await agent.#dir[Symbol.asyncDispose]();
       throw new Error(`the agent did not start:\n${log}`, { cause: thrown });
@@ -68,7 +68,7 @@ export class TestAgent implements AsyncDisposable {
 
   /** What the agent wrote to standard error so far. */
   log(): Promise<string> {
-    return readFile(join(this.folder, 'agent.log'), 'utf8');
+    return readFile(agentLog(this), 'utf8');
   }
 
   /** Starts the process and waits until its local API answers. */
@@ -90,7 +90,7 @@ export class TestAgent implements AsyncDisposable {
       '--healthz-port=0',
       '--hostname-override=n1',
     ];
-    const log = openSync(join(this.folder, 'agent.log'), 'a');
+    const log = openSync(agentLog(this), 'a');
     this.#process = spawn(process.execPath, [...program, ...own, ...more, ...flags], {
       stdio: ['ignore', 'ignore', log],
       env: { ...process.env, ...env },
@@ -150,8 +150,13 @@ export class TestAgent implements AsyncDisposable {
       : items.filter(({ involvedObject }) => involvedObject.name?.startsWith(name));
   }
 
-  /** Waits until the pod satisfies the condition and returns it. */
-  waitFor(name: string, condition: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
+  /** Waits until the pod satisfies the condition and returns it.
+   *  @throws Error with what is known of the pod when the time is over */
+  async waitFor(name: string, condition: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
+    return this.#explained(name, () => this.#waitFor(name, condition, timeoutMs));
+  }
+
+  #waitFor(name: string, condition: (pod: Pod) => boolean, timeoutMs: number): Promise<Pod> {
     return eventually(
       async () => {
         const pod = await this.pod(name);
@@ -163,6 +168,15 @@ export class TestAgent implements AsyncDisposable {
     );
   }
 
+  async #explained<T>(mentions: string, wait: () => Promise<T>): Promise<T> {
+    try {
+      return await wait();
+    } catch (thrown) {
+      const known = await describeAgent(this, this.#options.endpoint, mentions);
+      throw new Error(`${asError(thrown).message}\n${known}`, { cause: thrown });
+    }
+  }
+
   async #removeApplied(): Promise<void> {
     for (const { metadata } of await this.pods()) {
       const { namespace, name } = metadata ?? {};
@@ -171,25 +185,38 @@ export class TestAgent implements AsyncDisposable {
     }
   }
 
-  /** Ends every pod by taking its manifest away, then the process, then the folder. */
+  /** Ends every pod by taking its manifest away, then the process, then the folder. The process ends anyhow; pods
+   *  that do not, and the folder with them, are left to whoever ends the runtime. */
   async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      await this.#endPods();
+    } finally {
+      await this.stop();
+      await keepLog(this);
+    }
+    await this.#dir[Symbol.asyncDispose]();
+  }
+
+  async #endPods(): Promise<void> {
     const alive = this.#process?.exitCode === null && this.#process.signalCode === null;
     for (const name of await readdir(this.manifests)) await this.drop(name);
     if (alive) await this.#removeApplied();
     else await rm(join(this.root, 'applied'), { recursive: true, force: true });
     if (!alive) await this.start();
-    await eventually(
+    await this.#explained('', () => this.#allGone());
+  }
+
+  #allGone(): Promise<true> {
+    return eventually(
       async () => {
         const left = await this.pods();
         // An agent that has just started lists nothing yet; what an earlier one left lies in its folder.
         const folders = await readdir(join(this.root, 'pods')).catch(() => []);
         if (left.length + folders.length === 0) return true;
-        throw new Error(`left: ${JSON.stringify(left)}\n${(await this.log()).slice(-LOG_TAIL)}`);
+        throw new Error(`left: ${JSON.stringify(left)}\nfolders: ${folders.join()}`);
       },
       { timeoutMs: 30_000, what: 'all pods are gone' },
     );
-    await this.stop();
-    await this.#dir[Symbol.asyncDispose]();
   }
 }
 

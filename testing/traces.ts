@@ -7,7 +7,6 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import type { Container, PodSandbox } from '#cri/gen/cri-v1.ts';
-import type { TestAgent } from './agent.ts';
 
 const KEYS = criKeys(VOCABULARIES.plat);
 
@@ -24,12 +23,19 @@ export interface Traces {
   readonly deadLinks: readonly string[];
 }
 
+/** Where an agent keeps what it has. */
+export interface AgentFolders {
+  readonly folder: string;
+  readonly root: string;
+  readonly logs: string;
+}
+
 /** One connection to the runtime for as many looks as wanted. */
 export function connectForTraces(endpoint: string): CriConnection {
   return connectRuntime({ endpoint, log: silentLogger });
 }
 
-export async function readTraces({ runtime }: CriConnection, agent: TestAgent): Promise<Traces> {
+export async function readTraces({ runtime }: CriConnection, agent: AgentFolders): Promise<Traces> {
   const instance = (await readFile(join(agent.root, 'instance'), 'utf8')).trim();
   const filter = { labelSelector: { [KEYS.instance]: instance } };
   return {
