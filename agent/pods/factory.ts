@@ -1,11 +1,11 @@
 /** Makes workers for the pod manager from the parts that all pods share. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { qosClass } from '#api/schema/qos-class.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { ProbeManager } from '../probes/manager.ts';
 import type { ProbeMemory } from '../probes/memory.ts';
 import { probeTargets } from '../probes/targets.ts';
-import { qosClass } from '../runtime/config/qos.ts';
 import type { ManifestOrigin } from '../sources/types.ts';
 import { podFullName, podIdentity } from './identity.ts';
 import type { PodEvent } from './operations/deps.ts';

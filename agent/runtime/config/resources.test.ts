@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Pod, ResourceRequirements } from '#api/schema/gen/core-v1.ts';
-import { podAmounts, qosClass } from './qos.ts';
+import { qosClass } from '#api/schema/qos-class.ts';
+import { podAmounts } from './qos.ts';
 import { containerResources, oomScoreAdj, quotaOf, type ResourceSettings, sharesOf } from './resources.ts';
 import { RESOURCES, testPod } from './test-pod.ts';
 

@@ -2,9 +2,10 @@
  *  Source: Linux cgroup v1 cpu controller (shares 2 to 262144, quota at least 1 ms), proc(5) oom_score_adj. */
 import { milliValue, value } from '#api/meta/quantity.ts';
 import type { Pod, ResourceRequirements } from '#api/schema/gen/core-v1.ts';
+import { qosClass } from '#api/schema/qos-class.ts';
 import type { HugepageLimit, LinuxContainerResources } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
-import { type Amounts, qosClass } from './qos.ts';
+import type { Amounts } from './qos.ts';
 
 export interface ResourceSettings {
   readonly cpuCFSQuota: boolean;
