@@ -50,6 +50,10 @@ export interface Vocabulary {
   /** Marks roles and bindings that the server makes, and those that it keeps as they should be. */
   readonly labelBootstrapping: string;
   readonly annotationAutoUpdate: string;
+  /** Finalizer in a namespace's spec that holds it until its content is gone. */
+  readonly namespaceFinalizer: string;
+  /** Member of a node's system information that has the node agent's version. */
+  readonly nodeAgentVersionMember: string;
 }
 
 const plat: Vocabulary = {
@@ -82,6 +86,8 @@ const plat: Vocabulary = {
   managedHostsHeader: '# Plat-managed hosts file',
   probeUserAgent: 'plat-probe',
   agentComponent: 'nodeagent',
+  namespaceFinalizer: 'plat',
+  nodeAgentVersionMember: 'nodeAgentVersion',
   componentPrefix: 'plat',
   apiServerClientSigner: 'apiserver-client',
   labelBootstrapping: 'plat.io/bootstrapping',
@@ -118,6 +124,8 @@ const kubernetes: Vocabulary = {
   managedHostsHeader: '# Kubernetes-managed hosts file',
   probeUserAgent: 'kube-probe',
   agentComponent: 'kubelet',
+  namespaceFinalizer: 'kubernetes',
+  nodeAgentVersionMember: 'kubeletVersion',
   componentPrefix: 'kube',
   apiServerClientSigner: 'kube-apiserver-client',
   labelBootstrapping: 'kubernetes.io/bootstrapping',

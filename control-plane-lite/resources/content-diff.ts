@@ -1,0 +1,45 @@
+/** What differs between two states of an object, as upstream's comparison sees it: an empty list is an absent one.
+ *  Pure. */
+import type { Faults } from '#api/schema/validation/faults.ts';
+import { isMembers } from './view.ts';
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+/** Whether two values have the same content; the order of members doesn't matter. */
+export function sameContent(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, index) => sameContent(item, b[index]));
+  }
+  if (!isMembers(a) || !isMembers(b)) {
+    return (a === undefined && isEmptyList(b)) || (b === undefined && isEmptyList(a));
+  }
+  for (const name of Object.keys(a)) if (!sameContent(a[name], b[name])) return false;
+  for (const name of Object.keys(b)) {
+    if (!Object.hasOwn(a, name) && !sameContent(undefined, b[name])) return false;
+  }
+  return true;
+}
+
+/** Paths, below `path`, of the smallest parts that differ; those of a list are told by index. At most `limit`. */
+export function changedPaths(a: unknown, b: unknown, path: string, limit = 5): readonly string[] {
+  const found: string[] = [];
+  collect(a, b, path, found, limit);
+  return found;
+}
+
+function collect(a: unknown, b: unknown, path: string, found: string[], limit: number): void {
+  if (found.length >= limit || sameContent(a, b)) return;
+  if (Array.isArray(a) && Array.isArray(b) && a.length === b.length) {
+    for (const [index, item] of a.entries()) collect(item, b[index], `${path}[${index}]`, found, limit);
+  } else if (isMembers(a) && isMembers(b)) {
+    for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
+      collect(a[name], b[name], `${path}.${name}`, found, limit);
+    }
+  } else found.push(path);
+}
+
+/** A field that is what it was when the object was made: a fault if it differs. */
+export function immutableField(faults: Faults, value: unknown, old: unknown, path: string): void {
+  if (!sameContent(value, old)) faults.invalid(path, value ?? null, 'field is immutable');
+}
