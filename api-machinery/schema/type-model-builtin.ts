@@ -130,8 +130,10 @@ function createStructNode(
 
 function memberNode(field: JsonField, vocabulary: Vocabulary): MemberNode {
   const { patchStrategy, patchMergeKey } = field;
+  const node = nodeOf(field.type, field.packageName, field, vocabulary);
   return {
-    node: nodeOf(field.type, field.packageName, field, vocabulary),
+    node,
+    always: field.omitempty !== true || (field.ptr !== true && node.kind === 'struct'),
     ...(patchStrategy === undefined ? {} : { patchStrategy }),
     ...(patchMergeKey === undefined ? {} : { patchMergeKey }),
   };

@@ -49,6 +49,9 @@ export type TypeNode = StructNode | MapNode | ListNode | ScalarNode | UntypedNod
 
 export interface MemberNode extends PatchMarkers {
   readonly node: TypeNode;
+  /** The member is there in every object of the type, even an empty one (`spec`, `template`, `containers`): who
+   *  creates an object owns what is in it, not the structure itself. */
+  readonly always?: boolean;
 }
 
 /** The root of an object: always a struct, with `apiVersion`, `kind` and `metadata`. */

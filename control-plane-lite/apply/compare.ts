@@ -1,0 +1,187 @@
+/** What differs between two objects, as sets of fields: those that only the second has, those that only the first
+ *  has, and those with another value. Order is no difference in lists whose items have names.
+ *  Source: document 1, 4.9; structured-merge-diff 4.2 (Compare). Pure. */
+import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
+import { isObject, type JsonObject, own, sameJson } from '../patch/json-value.ts';
+import { everyField } from './every-field.ts';
+import { EMPTY_SET, type FieldSet, type FieldSetDraft, LEAF, union } from './field-set.ts';
+import { memberPlan, type ObjectNode } from './member-plan.ts';
+import { elementOfItem, isSameItem } from './path-element.ts';
+import { NEVER_OWNED, NEVER_OWNED_METADATA, type Scope } from './scope.ts';
+import { granularList, granularObject, isEmptyObject, listOrNothing, membersOf, objectOrNothing } from './shape.ts';
+
+/** Absent: none. */
+export interface Changes {
+  added?: FieldSet;
+  modified?: FieldSet;
+  removed?: FieldSet;
+}
+
+/** What changed from the first to the second object, of the fields that can have an owner.
+ *  `undefined`: nothing. */
+export function compareObjects(
+  before: Readonly<JsonObject>,
+  after: Readonly<JsonObject>,
+  { root }: TypeModel,
+  scope: Scope,
+): Changes | undefined {
+  const skip = (name: string): boolean => NEVER_OWNED.has(name) || !scope(name);
+  const metadata = memberPlan(root, 'metadata').node;
+  const skipMetadata = (name: string): boolean => NEVER_OWNED_METADATA.has(name);
+  return compareMembers(before, after, root, (name) => name === 'metadata' || skip(name), {
+    plan: memberPlan(root, 'metadata'),
+    changes: scope('metadata')
+      ? compareMembers(
+          membersOf(metadataOf(before)),
+          membersOf(metadataOf(after)),
+          granularObject(metadata) ?? { kind: 'untyped' },
+          skipMetadata,
+        )
+      : undefined,
+  });
+}
+
+const metadataOf = (object: Readonly<JsonObject>): JsonObject | undefined => {
+  const metadata = object['metadata'];
+  return isObject(metadata) ? metadata : undefined;
+};
+
+/** Added and modified fields: what a write gives to its manager and takes from others. */
+export function writtenFields({ added = EMPTY_SET, modified = EMPTY_SET }: Changes): FieldSet {
+  return union(modified, added);
+}
+
+interface Known {
+  readonly plan: { readonly element: string };
+  readonly changes: Changes | undefined;
+}
+
+function compareMembers(
+  before: Readonly<JsonObject>,
+  after: Readonly<JsonObject>,
+  node: ObjectNode,
+  skip?: (name: string) => boolean,
+  known?: Known,
+): Changes | undefined {
+  let changes: Changes | undefined;
+  for (const name in after) {
+    const [left, right] = [own(before, name), after[name]];
+    if (left === right || skip?.(name) === true) continue;
+    const plan = memberPlan(node, name);
+    if (left === undefined && right === null && plan.declared) continue;
+    changes = attach(changes, plan.element, compareValues(left, right, plan.node));
+  }
+  for (const name in before) {
+    if (Object.hasOwn(after, name) || skip?.(name) === true) continue;
+    const plan = memberPlan(node, name);
+    if (before[name] === null && plan.declared) continue;
+    changes = attach(changes, plan.element, { removed: everyField(before[name], plan.node) });
+  }
+  return known === undefined ? changes : attach(changes, known.plan.element, known.changes);
+}
+
+function attach(target: Changes | undefined, element: string, child: Changes | undefined): Changes | undefined {
+  if (child === undefined) return target;
+  const changes = target ?? {};
+  if (child.added !== undefined) changes.added = put(changes.added, element, child.added);
+  if (child.modified !== undefined) changes.modified = put(changes.modified, element, child.modified);
+  if (child.removed !== undefined) changes.removed = put(changes.removed, element, child.removed);
+  return changes;
+}
+
+/** The sets of a comparison are its own until it is done. */
+function put(set: FieldSet | undefined, element: string, child: FieldSet): FieldSet {
+  const draft: FieldSetDraft = set ?? {};
+  draft[element] = child;
+  return draft;
+}
+
+function compareValues(left: unknown, right: unknown, node: TypeNode): Changes | undefined {
+  if (left === right) return undefined;
+  if (left === undefined) return { added: everyField(right, node) };
+  if (right === undefined) return { removed: everyField(left, node) };
+  const list = granularList(node);
+  if (list !== undefined && listOrNothing(left) && listOrNothing(right)) {
+    return compareLists(left ?? [], right ?? [], list) ?? promoted(left, right);
+  }
+  const type = granularObject(node);
+  const typed = type !== undefined && type.kind !== 'untyped';
+  if (typed ? objectOrNothing(left) && objectOrNothing(right) : isObject(left) && isObject(right)) {
+    return compareMembers(membersOf(asObject(left)), membersOf(asObject(right)), type ?? UNREACHED) ?? promoted(left, right);
+  }
+  return sameJson(left, right) ? undefined : replaced(left, right, type !== undefined);
+}
+
+const UNREACHED: ObjectNode = { kind: 'untyped' };
+const asObject = (value: unknown): JsonObject | undefined => (isObject(value) ? value : undefined);
+
+/** Two empty structures are a leaf, so that empty and null remain different. */
+function promoted(left: unknown, right: unknown): Changes | undefined {
+  const differ = (left === null) !== (right === null);
+  return differ && isHollow(left) && isHollow(right) ? { modified: LEAF } : undefined;
+}
+
+const isHollow = (value: unknown): boolean =>
+  value === null || (Array.isArray(value) ? value.length === 0 : isObject(value) && isEmptyObject(value));
+
+/** Another value of another shape: the field is modified, and what lay beneath comes and goes. */
+function replaced(left: unknown, right: unknown, granular: boolean): Changes {
+  const changes: Changes = { modified: LEAF };
+  if (granular && isObject(right) && !isEmptyObject(right)) changes.added = everyField(right, UNREACHED);
+  if (granular && isObject(left) && !isEmptyObject(left)) changes.removed = everyField(left, UNREACHED);
+  return changes;
+}
+
+function compareLists(left: readonly unknown[], right: readonly unknown[], list: ListNode): Changes | undefined {
+  if (!inStep(left, right, list)) return compareGroups(groupItems(left, list), groupItems(right, list), list);
+  let changes: Changes | undefined;
+  for (const [index, item] of right.entries()) {
+    const child = compareValues(left[index], item, list.element);
+    const element = child === undefined ? undefined : elementOfItem(item, list);
+    if (typeof element === 'string') changes = attach(changes, element, child);
+  }
+  return changes;
+}
+
+/** The same items at the same places, as nearly always; none of them twice, as far as `groupItems` would tell. */
+function inStep(left: readonly unknown[], right: readonly unknown[], list: ListNode): boolean {
+  if (left.length !== right.length) return false;
+  for (const [index, item] of right.entries()) if (!isSameItem(left[index], item, list)) return false;
+  return true;
+}
+
+type Groups = ReadonlyMap<string, readonly unknown[]>;
+
+/** Items by name. Several items of one name, which only old objects may have, are one thing. */
+export function groupItems(items: readonly unknown[], list: ListNode): Groups {
+  const groups = new Map<string, unknown[]>();
+  for (const item of items) {
+    const element = elementOfItem(item, list);
+    if (typeof element !== 'string') continue;
+    const group = groups.get(element);
+    if (group === undefined) groups.set(element, [item]);
+    else group.push(item);
+  }
+  return groups;
+}
+
+function compareGroups(left: Groups, right: Groups, list: ListNode): Changes | undefined {
+  let changes: Changes | undefined;
+  for (const [element, items] of right) {
+    changes = attach(changes, element, compareGroup(left.get(element), items, list));
+  }
+  for (const [element, items] of left) {
+    if (!right.has(element)) changes = attach(changes, element, { removed: everyField(items[0], list.element) });
+  }
+  return changes;
+}
+
+function compareGroup(
+  left: readonly unknown[] | undefined,
+  right: readonly unknown[],
+  list: ListNode,
+): Changes | undefined {
+  if (left === undefined) return { added: everyField(right[0], list.element) };
+  if (left.length === 1 && right.length === 1) return compareValues(left[0], right[0], list.element);
+  return sameJson(left, right) ? undefined : { modified: LEAF };
+}

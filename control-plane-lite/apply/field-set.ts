@@ -1,0 +1,172 @@
+/** Sets of fields that somebody owns, in the very form in which managedFields hold them (`FieldsV1`): a tree of
+ *  path elements. A node without children, or with the child `.`, is a member of the set; the root never is one.
+ *  Working on this form directly spares a translation at every write. Sets are never changed: operations share
+ *  what they can and return their first argument itself where the result equals it.
+ *  Source: document 1, 2.5 and 4.9; upstream's FieldsV1. Pure. */
+
+/** Elements: `f:<member>`, `k:{<keys of a list item>}`, `v:<value of a set item>`, `i:<index>`, `.`. */
+export interface FieldSet {
+  readonly [element: string]: FieldSet;
+}
+
+/** A set being built. */
+export interface FieldSetDraft {
+  [element: string]: FieldSet;
+}
+
+/** The member without children; as a root, the empty set. */
+export const LEAF: FieldSet = Object.freeze({});
+export const EMPTY_SET: FieldSet = LEAF;
+
+/** No members (of a root); no children (of a node). */
+export function isEmptySet(set: FieldSet): boolean {
+  for (const _ in set) return false;
+  return true;
+}
+
+/** Whether the node itself, apart from its children, belongs to the set. */
+export function isMember(node: FieldSet): boolean {
+  return node['.'] !== undefined || isEmptySet(node);
+}
+
+/** Whether the set has this very path. */
+export function hasPath(set: FieldSet, path: readonly string[]): boolean {
+  let node: FieldSet | undefined = set;
+  for (const element of path) node = node?.[element];
+  return node !== undefined && path.length > 0 && isMember(node);
+}
+
+/** The set of these paths. */
+export function setOfPaths(paths: readonly (readonly string[])[]): FieldSet {
+  return paths.reduce<FieldSet>((set, path) => {
+    const single = path.reduceRight<FieldSet>((child, element) => ({ [element]: child }), LEAF);
+    return union(set, single);
+  }, EMPTY_SET);
+}
+
+/** All members of both. */
+export function union(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b || isEmptySet(b)) return a;
+  return isEmptySet(a) ? b : uniteChildren(a, b);
+}
+
+function uniteChildren(a: FieldSet, b: FieldSet): FieldSet {
+  let result: FieldSetDraft | undefined;
+  for (const element in b) {
+    const theirs = b[element] ?? LEAF;
+    const mine = a[element];
+    const both = mine === undefined ? theirs : uniteNodes(mine, theirs);
+    if (both !== mine) {
+      result ??= { ...a };
+      result[element] = both;
+    }
+  }
+  return result ?? a;
+}
+
+function uniteNodes(a: FieldSet, b: FieldSet): FieldSet {
+  if (a === b) return a;
+  if (isEmptySet(a)) return isMember(b) ? (isEmptySet(b) ? a : b) : { '.': LEAF, ...b };
+  if (isEmptySet(b)) return a['.'] === undefined ? { '.': LEAF, ...a } : a;
+  return uniteChildren(a, b);
+}
+
+/** What an operation leaves of the children; the node is a leaf if only `.` is left, gone if nothing is. */
+function settle(children: FieldSet): FieldSet | undefined {
+  let count = 0;
+  for (const element in children) {
+    if (element !== '.') return children;
+    count += 1;
+  }
+  return count === 0 ? undefined : LEAF;
+}
+
+/** Whether the sets have a member in common. */
+export function intersects(a: FieldSet, b: FieldSet): boolean {
+  for (const element in b) {
+    const mine = a[element];
+    const theirs = b[element];
+    if (mine === undefined || theirs === undefined) continue;
+    if (element === '.' || nodesIntersect(mine, theirs)) return true;
+  }
+  return false;
+}
+
+const nodesIntersect = (a: FieldSet, b: FieldSet): boolean =>
+  isEmptySet(a) ? isMember(b) : isEmptySet(b) ? isMember(a) : intersects(a, b);
+
+/** Members of `a` that are not members of `b`; children of members of `b` stay. */
+export function difference(a: FieldSet, b: FieldSet): FieldSet {
+  return intersects(a, b) ? (subtractNodes(a, b) ?? EMPTY_SET) : a;
+}
+
+function subtractNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  const result: FieldSetDraft = {};
+  for (const element in a) {
+    const mine = a[element] ?? LEAF;
+    const theirs = b[element];
+    if (theirs === undefined) result[element] = mine;
+    else if (element !== '.') keep(result, element, subtractNode(mine, theirs));
+  }
+  return settle(result);
+}
+
+function subtractNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  if (isEmptySet(a)) return isMember(b) ? undefined : a;
+  return subtractNodes(a, isEmptySet(b) ? { '.': LEAF } : b);
+}
+
+function keep(result: FieldSetDraft, element: string, node: FieldSet | undefined): void {
+  if (node !== undefined) result[element] = node;
+}
+
+/** Members of `a` that are neither members of `b` nor beneath one. */
+export function differenceBeneath(a: FieldSet, b: FieldSet): FieldSet {
+  return isEmptySet(b) ? a : (cutBeneath(a, b) ?? EMPTY_SET);
+}
+
+function cutBeneath(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  const result: FieldSetDraft = {};
+  for (const element in a) {
+    const mine = a[element] ?? LEAF;
+    const theirs = b[element];
+    if (theirs === undefined) result[element] = mine;
+    else if (!isMember(theirs)) keep(result, element, isEmptySet(mine) ? mine : cutBeneath(mine, theirs));
+  }
+  return settle(result);
+}
+
+/** Members of both. */
+export function intersection(a: FieldSet, b: FieldSet): FieldSet {
+  return a === b ? a : (intersectNodes(a, b) ?? EMPTY_SET);
+}
+
+function intersectNodes(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  const result: FieldSetDraft = {};
+  for (const element in a) {
+    const mine = a[element] ?? LEAF;
+    const theirs = b[element];
+    if (theirs !== undefined) keep(result, element, element === '.' ? LEAF : intersectNode(mine, theirs));
+  }
+  return settle(result);
+}
+
+function intersectNode(a: FieldSet, b: FieldSet): FieldSet | undefined {
+  if (isEmptySet(a)) return isMember(b) ? LEAF : undefined;
+  if (isEmptySet(b)) return isMember(a) ? LEAF : undefined;
+  return intersectNodes(a, b);
+}
+
+/** The same members. */
+export function sameSet(a: FieldSet, b: FieldSet): boolean {
+  if (a === b) return true;
+  let surplus = 0;
+  for (const element in a) {
+    const mine = a[element];
+    const theirs = b[element];
+    if (mine === undefined || theirs === undefined || !sameSet(mine, theirs)) return false;
+    surplus += 1;
+  }
+  for (const _ in b) surplus -= 1;
+  return surplus === 0;
+}

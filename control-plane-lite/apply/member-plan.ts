@@ -1,0 +1,48 @@
+/** The path element and the type of each member of an object, ready to use. Pure but for its memory of answers. */
+import type { MapNode, StructNode, TypeNode, UntypedNode } from '#api/schema/type-model.ts';
+
+export interface MemberPlan {
+  /** `f:<name>` */
+  readonly element: string;
+  readonly node: TypeNode;
+  /** A declared member of a struct; false for keys of maps and for members that the type doesn't have. */
+  readonly declared: boolean;
+  /** There in every object of the type, even an empty one. */
+  readonly always: boolean;
+}
+
+export const UNTYPED: UntypedNode = { kind: 'untyped' };
+
+export type ObjectNode = StructNode | MapNode | UntypedNode;
+
+/** Members that no type declares are remembered too, but not without end: their names are the client's choice. */
+const MOST_REMEMBERED = 512;
+
+// A memory of answers: they follow from the node and the name alone.
+const plans = new WeakMap<StructNode, Map<string, MemberPlan>>();
+
+/** What is known of a member of an object of this type. */
+export function memberPlan(node: ObjectNode, name: string): MemberPlan {
+  if (node.kind === 'struct') return structMember(node, name);
+  const type = node.kind === 'map' ? node.element : UNTYPED;
+  return { element: `f:${name}`, node: type, declared: false, always: false };
+}
+
+function structMember(node: StructNode, name: string): MemberPlan {
+  let members = plans.get(node);
+  if (members === undefined) {
+    members = new Map();
+    plans.set(node, members);
+  }
+  const known = members.get(name);
+  if (known !== undefined) return known;
+  const member = node.member(name);
+  const plan: MemberPlan = {
+    element: `f:${name}`,
+    node: member?.node ?? UNTYPED,
+    declared: member !== undefined,
+    always: member?.always === true,
+  };
+  if (members.size < MOST_REMEMBERED) members.set(name, plan);
+  return plan;
+}

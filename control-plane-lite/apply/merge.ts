@@ -1,0 +1,84 @@
+/** A configuration merged into the live object: what it names takes its value, all else stays. The result shares
+ *  what it can with both. Source: document 1, 4.9.7; structured-merge-diff 4.2 (Merge). Pure. */
+import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
+import { isObject, type JsonObject, own, setOwn } from '../patch/json-value.ts';
+import { memberPlan, type ObjectNode } from './member-plan.ts';
+import { elementOfItem } from './path-element.ts';
+import { NEVER_OWNED_METADATA } from './scope.ts';
+import { granularList, granularObject, listOrNothing } from './shape.ts';
+
+/** Nulls of the configuration are in the result; reading it drops them. */
+export function mergeApplied(
+  live: Readonly<JsonObject>,
+  applied: Readonly<JsonObject>,
+  { root }: TypeModel,
+): JsonObject {
+  const merged = mergeMembers(live, applied, root);
+  const metadata = merged['metadata'];
+  const before = live['metadata'];
+  if (isObject(metadata) && isObject(before) && metadata !== before) keepIdentity(metadata, before);
+  return merged;
+}
+
+/** Tools write `creationTimestamp: null`; it is no wish to change what the server keeps. */
+function keepIdentity(metadata: JsonObject, before: JsonObject): void {
+  for (const name of NEVER_OWNED_METADATA) {
+    if (metadata[name] !== null) continue;
+    if (own(before, name) === undefined) delete metadata[name];
+    else metadata[name] = before[name];
+  }
+}
+
+/** A value of the configuration over a live one; either may be absent. */
+function mergeValues(live: unknown, applied: unknown, node: TypeNode): unknown {
+  if (applied === undefined) return live;
+  if (live === undefined || live === null) return applied;
+  const list = granularList(node);
+  if (list !== undefined && Array.isArray(live) && listOrNothing(applied)) {
+    const items = applied ?? [];
+    return live.length === 0 && items.length === 0 ? applied : mergeItems(live, items, list);
+  }
+  const type = granularObject(node);
+  if (type === undefined || !isObject(live)) return applied;
+  if (isObject(applied)) return mergeMembers(live, applied, type);
+  return applied === null && type.kind !== 'untyped' && Object.keys(live).length > 0 ? live : applied;
+}
+
+function mergeMembers(live: Readonly<JsonObject>, applied: Readonly<JsonObject>, node: ObjectNode): JsonObject {
+  const merged: JsonObject = {};
+  for (const name in live) {
+    const value = Object.hasOwn(applied, name)
+      ? mergeValues(live[name], applied[name], memberPlan(node, name).node)
+      : live[name];
+    setOwn(merged, name, value);
+  }
+  for (const name in applied) {
+    if (!Object.hasOwn(live, name)) setOwn(merged, name, applied[name]);
+  }
+  return merged;
+}
+
+/** Live items in their order, then new ones in theirs. */
+function mergeItems(live: readonly unknown[], applied: readonly unknown[], list: ListNode): unknown[] {
+  const wanted = new Map<string, unknown>();
+  for (const item of applied) {
+    const element = elementOfItem(item, list);
+    if (typeof element === 'string') wanted.set(element, item);
+  }
+  const seen = new Set<string>();
+  const merged: unknown[] = [];
+  for (const item of live) {
+    const element = elementOfItem(item, list);
+    if (typeof element !== 'string') {
+      merged.push(item);
+      continue;
+    }
+    const named = wanted.has(element);
+    // Old objects may have an item twice; the configuration makes it one.
+    if (named && seen.has(element)) continue;
+    seen.add(element);
+    merged.push(named ? mergeValues(item, wanted.get(element), list.element) : item);
+  }
+  for (const [element, item] of wanted) if (!seen.has(element)) merged.push(item);
+  return merged;
+}

@@ -1,0 +1,149 @@
+/** Single steps of a path into an object, as text: how list items are named, read, ordered and shown to people.
+ *  Source: upstream's FieldsV1 (`f:`, `k:`, `v:`, `i:`). Pure. */
+import type { ListNode } from '#api/schema/type-model.ts';
+import { isObject, own } from '../patch/json-value.ts';
+
+/** A list item that has no name of its own: a key is missing, or it is no scalar. */
+export interface Nameless {
+  readonly fault: string;
+}
+
+interface KeyPart {
+  readonly name: string;
+  /** `k:{"containerPort":` or `,"protocol":`. */
+  readonly text: string;
+  readonly fallback: unknown;
+}
+
+// A memory of answers: the parts follow from the node alone.
+const keyParts = new WeakMap<ListNode, readonly KeyPart[]>();
+
+function partsOf(list: ListNode): readonly KeyPart[] {
+  const known = keyParts.get(list);
+  if (known !== undefined) return known;
+  const parts = [...list.mapKeys].sort().map((name, index) => ({
+    name,
+    text: `${index === 0 ? 'k:{' : ','}${JSON.stringify(name)}:`,
+    fallback: own(list.keyDefaults, name),
+  }));
+  keyParts.set(list, parts);
+  return parts;
+}
+
+const isScalar = (value: unknown): boolean => typeof value !== 'object' && value !== undefined;
+
+/** The element that names an item of a list of type `set` or `map`. */
+export function elementOfItem(item: unknown, list: ListNode): string | Nameless {
+  if (list.listType === 'set') return elementOfValue(item);
+  if (!isObject(item)) return { fault: 'associative list with keys may not have non-map elements' };
+  let element = '';
+  for (const { name, text, fallback } of partsOf(list)) {
+    const value = own(item, name) ?? fallback;
+    if (!isScalar(value)) {
+      const fault = `associative list with keys has an element that omits key field ${JSON.stringify(name)} (and doesn't have default value)`;
+      return { fault };
+    }
+    element += text + JSON.stringify(value);
+  }
+  return `${element}}`;
+}
+
+function elementOfValue(item: unknown): string | Nameless {
+  if (isScalar(item)) return `v:${JSON.stringify(item)}`;
+  if (item === null || item === undefined) {
+    return { fault: "associative list without keys has an element that's an explicit null" };
+  }
+  const what = Array.isArray(item) ? 'list' : 'map';
+  return { fault: `associative list without keys has an element that's a ${what} type` };
+}
+
+/** Whether two items have the same name, without making it. */
+export function isSameItem(a: unknown, b: unknown, list: ListNode): boolean {
+  if (a === b) return isScalar(a) || list.listType === 'map';
+  if (list.listType === 'set' || !isObject(a) || !isObject(b)) return false;
+  for (const { name, fallback } of partsOf(list)) {
+    const value = own(a, name) ?? fallback;
+    if (!isScalar(value) || value !== (own(b, name) ?? fallback)) return false;
+  }
+  return true;
+}
+
+/** Reads an element that a client wrote, into the spelling that is used here. `undefined` for what is not
+ *  understood, which upstream ignores. */
+export function canonicalElement(text: string): string | undefined {
+  const body = text.slice(2);
+  switch (text.slice(0, 2)) {
+    case 'f:':
+      return text;
+    case 'v:':
+      return canonicalValue(body);
+    case 'k:':
+      return canonicalKeys(body);
+    case 'i:':
+      return /^(?:0|[1-9]\d{0,8})$/.test(body) ? text : undefined;
+    default:
+      return text === '.' ? text : undefined;
+  }
+}
+
+function canonicalValue(body: string): string | undefined {
+  const value = parse(body);
+  return isScalar(value) ? `v:${JSON.stringify(value)}` : undefined;
+}
+
+function canonicalKeys(body: string): string | undefined {
+  const keys = parse(body);
+  if (!isObject(keys)) return undefined;
+  const names = Object.keys(keys).sort();
+  if (names.length === 0 || !names.every((name) => isScalar(own(keys, name)))) return undefined;
+  return `k:{${names.map((name) => `${JSON.stringify(name)}:${JSON.stringify(own(keys, name))}`).join(',')}}`;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // No JSON: not understood, as the caller says of every other such text.
+    return undefined;
+  }
+}
+
+/** `.spec.containers[name="app"].ports[containerPort=80,protocol="TCP"]`, the form that users of the field know. */
+export function formatPath(path: readonly string[]): string {
+  return path.map(formatElement).join('');
+}
+
+function formatElement(element: string): string {
+  const body = element.slice(2);
+  if (element.startsWith('f:')) return `.${body}`;
+  if (element.startsWith('v:')) return `[=${body}]`;
+  if (element.startsWith('i:')) return `[${body}]`;
+  const keys = parse(body);
+  if (!isObject(keys)) return `[${body}]`;
+  return `[${Object.entries(keys)
+    .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
+    .join(',')}]`;
+}
+
+const KINDS = 'fkvi';
+
+/** Members, then list items by key, by value, by index; each in the order of their text or number. */
+export function compareElements(a: string, b: string): number {
+  const kind = KINDS.indexOf(a.charAt(0)) - KINDS.indexOf(b.charAt(0));
+  if (kind !== 0) return kind;
+  if (a.startsWith('f:')) return a < b ? -1 : a > b ? 1 : 0;
+  return compareValues(parse(a.slice(2)), parse(b.slice(2)));
+}
+
+function compareValues(a: unknown, b: unknown): number {
+  if (isObject(a) && isObject(b)) {
+    for (const name of Object.keys(a)) {
+      const order = compareValues(own(a, name), own(b, name));
+      if (order !== 0) return order;
+    }
+    return 0;
+  }
+  if (typeof a === 'number' && typeof b === 'number') return a - b;
+  const [left, right] = [String(a), String(b)];
+  return left < right ? -1 : left > right ? 1 : 0;
+}

@@ -1,0 +1,52 @@
+/** Plain JSON values as patches and apply see them. Members named like those of every object (`constructor`,
+ *  `__proto__`) are ordinary members here: nothing is read from a prototype and none is ever set. Pure. */
+
+export type JsonObject = Record<string, unknown>;
+
+/** An object, not a list and not null. */
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The member itself, never an inherited one. */
+export function own(object: Readonly<JsonObject>, name: string): unknown {
+  return Object.hasOwn(object, name) ? object[name] : undefined;
+}
+
+/** Sets a member whatever its name; plain assignment of `__proto__` would change the prototype instead. */
+export function setOwn(object: JsonObject, name: string, value: unknown): void {
+  if (name !== '__proto__') object[name] = value;
+  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
+}
+
+/** The same value; the order of members doesn't matter. */
+export function sameJson(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false;
+    for (let index = 0; index < a.length; index += 1) if (!sameJson(a[index], b[index])) return false;
+    return true;
+  }
+  return isObject(a) && isObject(b) && sameMembers(a, b);
+}
+
+function sameMembers(a: JsonObject, b: JsonObject): boolean {
+  let surplus = 0;
+  for (const name in a) {
+    if (!Object.hasOwn(b, name) || !sameJson(a[name], b[name])) return false;
+    surplus += 1;
+  }
+  for (const _ in b) surplus -= 1;
+  return surplus === 0;
+}
+
+/** A copy that shares nothing with the value. */
+export function copyJson(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  if (Array.isArray(value)) return value.map(copyJson);
+  if (!isObject(value)) return value;
+  const copy: JsonObject = {};
+  for (const name in value) setOwn(copy, name, copyJson(value[name]));
+  return copy;
+}
