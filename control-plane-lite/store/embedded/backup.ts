@@ -1,0 +1,63 @@
+/** Copies a store while it is used, by this process or another one. SQLite copies within one read transaction: the
+ *  copy is the state at one revision, and writers go on meanwhile. Blocks; for a thread of its own. */
+import { closeSync, existsSync, linkSync, openSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { StoreError } from '../contract.ts';
+import { damaged, toStoreError } from './failure.ts';
+import { FIRST_REVISION, findDamage, removeDatabase, requireOwn, storeFiles, syncPath } from './files.ts';
+
+/** Returns the revision that the copy shows. The copy holds all secrets: only root may read it.
+ *  @throws StoreError, also if the target exists */
+export function backUp(dir: string, target: string): number {
+  const files = storeFiles(dir);
+  if (!existsSync(files.database)) throw new StoreError('unavailable', `there is no store in ${dir}`);
+  if (existsSync(target)) throw new StoreError('unavailable', `${target} exists already`);
+  const partial = `${target}.partial-${process.pid}`;
+  try {
+    copy(files.database, partial);
+    const revision = inspect(partial, files.database);
+    syncPath(partial);
+    // Unlike a rename, this doesn't replace what somebody else put there meanwhile.
+    linkSync(partial, target);
+    syncPath(dirname(target));
+    return revision;
+  } catch (thrown) {
+    throw toStoreError(thrown, 'writing', target, dirname(target));
+  } finally {
+    removeDatabase(partial);
+  }
+}
+
+function copy(from: string, to: string): void {
+  rmSync(to, { force: true });
+  closeSync(openSync(to, 'wx', 0o600));
+  const source = new DatabaseSync(from, { readOnly: true, timeout: 5000 });
+  try {
+    requireOwn(source, from);
+    source.prepare('VACUUM INTO ?').run(to);
+  } finally {
+    source.close();
+  }
+}
+
+function inspect(path: string, source: string): number {
+  const database = new DatabaseSync(path, { readOnly: true });
+  try {
+    const damage = findDamage(database, 'full');
+    if (damage !== undefined) throw new StoreError('corrupt', damaged(source, damage));
+    return readRevision(database);
+  } finally {
+    database.close();
+  }
+}
+
+/** The newest revision of a store that nobody writes. */
+export function readRevision(database: DatabaseSync): number {
+  const row = database
+    .prepare('SELECT max((SELECT coalesce(max(rev), 0) FROM log), (SELECT max(rev) FROM marks), ?) AS rev')
+    .get(FIRST_REVISION);
+  const revision = row?.['rev'];
+  if (typeof revision !== 'number') throw new StoreError('corrupt', 'the store has no revision');
+  return revision;
+}

@@ -1,0 +1,83 @@
+/** What went wrong in SQLite, in the store's own words. Result codes: https://sqlite.org/rescode.html */
+import { accessSync, constants, statfsSync } from 'node:fs';
+import { StoreError, type StoreErrorReason } from '../contract.ts';
+
+const SQLITE_BUSY = 5;
+const SQLITE_READONLY = 8;
+const SQLITE_IOERR = 10;
+const SQLITE_CORRUPT = 11;
+const SQLITE_FULL = 13;
+const SQLITE_CANTOPEN = 14;
+const SQLITE_TOOBIG = 18;
+const SQLITE_NOTADB = 26;
+
+/** The primary result code, if SQLite threw this. */
+export function sqliteCode(thrown: unknown): number | undefined {
+  if (!(thrown instanceof Error) || !('errcode' in thrown)) return undefined;
+  return typeof thrown.errcode === 'number' ? thrown.errcode & 0xff : undefined;
+}
+
+export function isBusy(thrown: unknown): boolean {
+  return sqliteCode(thrown) === SQLITE_BUSY;
+}
+
+/** @param path the database's, for the message; its folder is looked at where SQLite says no more than
+ *  that a disk failed. */
+export function toStoreError(thrown: unknown, action: string, path: string, dir: string): StoreError {
+  if (thrown instanceof StoreError) return thrown;
+  const reason = reasonOf(thrown, dir);
+  const detail = thrown instanceof Error ? thrown.message : String(thrown);
+  const message =
+    reason === 'corrupt' ? damaged(path, detail) : `${action} ${path}: ${WORDS[reason] ?? detail}`;
+  return new StoreError(reason, message, { cause: thrown });
+}
+
+/** Says what to do about a damaged file. */
+export function damaged(path: string, detail: string): string {
+  return (
+    `${path} is damaged (${detail}): put a backup in its place with the server stopped ` +
+    '(control-plane-lite restore --force BACKUP), which keeps the damaged file as store.db.replaced'
+  );
+}
+
+const WORDS: Partial<Record<StoreErrorReason, string>> = {
+  noSpace: 'no space is left on the disk',
+  readOnly: 'the disk is read-only',
+};
+
+function reasonOf(thrown: unknown, dir: string): StoreErrorReason {
+  const code: number = sqliteCode(thrown) ?? 0;
+  switch (code) {
+    case SQLITE_FULL:
+      return 'noSpace';
+    case SQLITE_READONLY:
+      return 'readOnly';
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+      return 'corrupt';
+    case SQLITE_TOOBIG:
+      return 'tooLarge';
+    case SQLITE_IOERR:
+    case SQLITE_CANTOPEN:
+      return diskState(dir) ?? 'unavailable';
+    default:
+      return systemReason(thrown);
+  }
+}
+
+/** SQLite passes on ENOSPC only; a quota, or a disk that turned read-only, is a failure of input or output. */
+function diskState(dir: string): StoreErrorReason | undefined {
+  try {
+    accessSync(dir, constants.W_OK);
+    return statfsSync(dir).bavail === 0 ? 'noSpace' : undefined;
+  } catch (thrown) {
+    const reason = systemReason(thrown);
+    return reason === 'unavailable' ? undefined : reason;
+  }
+}
+
+function systemReason(thrown: unknown): StoreErrorReason {
+  const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+  if (code === 'ENOSPC' || code === 'EDQUOT') return 'noSpace';
+  return code === 'EROFS' ? 'readOnly' : 'unavailable';
+}

@@ -1,0 +1,253 @@
+/** Every version of every key in one table, by revision. What is newest, or was at some revision, is found by an
+ *  index of keys and revisions. Works in the store's own thread and blocks it; each call is short or takes a step.
+ *
+ *  `compacted` is the oldest revision whose state is still whole. `swept` is how far what it made superfluous
+ *  is removed: it follows in steps, and goes on after a restart. */
+import { Buffer } from 'node:buffer';
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import { StoreError } from '../contract.ts';
+import { FIRST_REVISION } from './files.ts';
+import { type PackableRecord, RecordReader } from './records.ts';
+
+/** One write's result: its revision; if what was expected isn't there, what is (undefined: nothing). */
+export type Outcome = number | PackableRecord | undefined;
+
+export interface RangeStep {
+  readonly items: readonly PackableRecord[];
+  /** Where to go on; undefined at the end. */
+  readonly next: Buffer | undefined;
+}
+
+export interface HistoryStep {
+  readonly events: readonly PackableRecord[];
+  readonly upTo: number;
+}
+
+export interface LogTable {
+  readonly revision: () => number;
+  readonly compacted: () => number;
+  /** Does all writes in one durable transaction, or none of them.
+   *  @param writes packed; the number of each is the revision expected, 0 for absent, and no value deletes */
+  readonly apply: (writes: readonly Uint8Array[]) => readonly Outcome[];
+  readonly get: (key: string) => PackableRecord | undefined;
+  /** Items from key `from` on and before `end` as they were at the revision, some of them. */
+  readonly range: (from: Uint8Array, end: Uint8Array, revision: number) => RangeStep;
+  /** Events after the revision, some of them. */
+  readonly history: (from: Uint8Array, end: Uint8Array, after: number) => HistoryStep;
+  /** Durably refuses older states from now on. */
+  readonly setCompacted: (revision: number) => void;
+  /** Removes some of what is no longer needed; false if nothing is left to do. */
+  readonly sweep: () => boolean;
+}
+
+/** A step reads no more than this, so that writes need not wait long. */
+const STEP_ROWS = 256;
+const STEP_BYTES = 1024 * 1024;
+const STEP_REVISIONS = 2000;
+const SWEEP_ROWS = 400;
+
+const SQL = {
+  begin: 'BEGIN IMMEDIATE',
+  commit: 'COMMIT',
+  newest: 'SELECT rev, value FROM log WHERE key = CAST(? AS TEXT) ORDER BY rev DESC LIMIT 1',
+  // For writes: the value itself is seldom wanted.
+  found: 'SELECT rev, value IS NULL AS gone FROM log WHERE key = CAST(? AS TEXT) ORDER BY rev DESC LIMIT 1',
+  insert: 'INSERT INTO log (rev, key, value) VALUES (?, CAST(? AS TEXT), ?)',
+  // The inner query goes along the index only, in the order of keys, and the outer keeps that order.
+  range: `SELECT log.key, log.rev, log.value FROM (
+      SELECT key, max(rev) AS rev FROM log INDEXED BY log_by_key
+      WHERE key >= CAST(? AS TEXT) AND key < CAST(? AS TEXT) AND rev <= ? GROUP BY key
+    ) AS newest CROSS JOIN log ON log.rev = newest.rev`,
+  // The sign keeps the planner from going along the keys: their order is of no use here.
+  history: `SELECT rev, key, value FROM log
+    WHERE rev > ? AND rev <= ? AND +key >= CAST(? AS TEXT) AND +key < CAST(? AS TEXT) ORDER BY rev`,
+  sweepOld: `DELETE FROM log WHERE rev IN (
+      SELECT old.rev FROM log AS new CROSS JOIN log AS old INDEXED BY log_by_key
+      ON old.key = new.key AND old.rev < new.rev WHERE new.rev > ? AND new.rev <= ?
+    )`,
+  sweepEnd: 'SELECT rev FROM log WHERE rev > ? AND rev <= ? ORDER BY rev LIMIT 1 OFFSET ?',
+  sweepDeleted:
+    'DELETE FROM log WHERE rev IN (SELECT rev FROM log WHERE rev > ? AND rev <= ? AND value IS NULL)',
+  mark: 'UPDATE marks SET rev = ? WHERE name = ?',
+} as const;
+
+type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>;
+
+export function createLogTable(database: DatabaseSync): LogTable {
+  const statements = prepareAll(database);
+  const marks = readMarks(database);
+  let { compacted, swept } = marks;
+  let revision = Math.max(FIRST_REVISION, compacted, marks.newest);
+
+  function transaction<T>(work: () => T): T {
+    statements.begin.run();
+    try {
+      const result = work();
+      statements.commit.run();
+      return result;
+    } catch (thrown) {
+      // Some failures have ended the transaction already.
+      if (database.isTransaction) database.exec('ROLLBACK');
+      throw thrown;
+    }
+  }
+
+  return {
+    revision: () => revision,
+    compacted: () => compacted,
+    apply(writes) {
+      let last = revision;
+      const outcomes = transaction(() => {
+        const results: Outcome[] = [];
+        for (const packed of writes) last = applyPacked(statements, packed, last, results);
+        return results;
+      });
+      revision = last;
+      return outcomes;
+    },
+    get: (key) => toRecord(key, statements.newest.get(Buffer.from(key))),
+    range: (from, end, at) => rangeStep(statements.range, from, end, at),
+    history: (from, end, after) => historyStep(statements.history, from, end, after, revision),
+    setCompacted(to) {
+      transaction(() => statements.mark.run(to, 'compacted'));
+      compacted = to;
+    },
+    sweep() {
+      if (swept >= compacted) return false;
+      const to = numberOf(statements.sweepEnd.get(swept, compacted, SWEEP_ROWS)?.['rev'] ?? compacted);
+      transaction(() => {
+        statements.sweepOld.run(swept, to);
+        statements.sweepDeleted.run(swept, to);
+        statements.mark.run(to, 'swept');
+      });
+      swept = to;
+      return swept < compacted;
+    },
+  };
+}
+
+function prepareAll(database: DatabaseSync): Statements {
+  const prepare = (name: keyof typeof SQL): StatementSync => database.prepare(SQL[name]);
+  return {
+    begin: prepare('begin'),
+    commit: prepare('commit'),
+    newest: prepare('newest'),
+    found: prepare('found'),
+    insert: prepare('insert'),
+    range: prepare('range'),
+    history: prepare('history'),
+    sweepOld: prepare('sweepOld'),
+    sweepEnd: prepare('sweepEnd'),
+    sweepDeleted: prepare('sweepDeleted'),
+    mark: prepare('mark'),
+  };
+}
+
+function readMarks(database: DatabaseSync): { compacted: number; swept: number; newest: number } {
+  const read = (sql: string): number => numberOf(database.prepare(sql).get()?.['rev'] ?? 0);
+  return {
+    compacted: read("SELECT rev FROM marks WHERE name = 'compacted'"),
+    swept: read("SELECT rev FROM marks WHERE name = 'swept'"),
+    newest: read('SELECT max(rev) AS rev FROM log'),
+  };
+}
+
+/** Returns the revision of the last write. */
+function applyPacked(
+  statements: Statements,
+  packed: Uint8Array,
+  revision: number,
+  results: Outcome[],
+): number {
+  const { found, newest, insert } = statements;
+  const reader = new RecordReader(packed);
+  let last = revision;
+  while (reader.next()) {
+    const key = reader.keyBytes();
+    const row = found.get(key);
+    const present = row === undefined || row['gone'] === 1 ? 0 : numberOf(row['rev']);
+    if (present === reader.number) {
+      last += 1;
+      insert.run(last, key, reader.value ?? null);
+      results.push(last);
+    } else {
+      results.push(present === 0 ? undefined : toRecord(reader.key(), newest.get(key)));
+    }
+  }
+  return last;
+}
+
+function toRecord(key: string, row: Record<string, SQLOutputValue> | undefined): PackableRecord | undefined {
+  const value = bytesOf(row?.['value']);
+  return row === undefined || value === undefined ? undefined : { key, value, number: numberOf(row['rev']) };
+}
+
+function rangeStep(statement: StatementSync, from: Uint8Array, end: Uint8Array, revision: number): RangeStep {
+  const items: PackableRecord[] = [];
+  let rows = 0;
+  let bytes = 0;
+  for (const row of statement.iterate(from, end, revision)) {
+    const key = textOf(row['key']);
+    const value = bytesOf(row['value']);
+    if (value !== undefined) {
+      items.push({ key, value, number: numberOf(row['rev']) });
+      bytes += value.length;
+    }
+    rows += 1;
+    if (rows >= STEP_ROWS || bytes >= STEP_BYTES) return { items, next: keyAfter(key) };
+  }
+  return { items, next: undefined };
+}
+
+function historyStep(
+  statement: StatementSync,
+  from: Uint8Array,
+  end: Uint8Array,
+  after: number,
+  newest: number,
+): HistoryStep {
+  const events: PackableRecord[] = [];
+  const upTo = Math.min(after + STEP_REVISIONS, newest);
+  let bytes = 0;
+  for (const row of statement.iterate(after, upTo, from, end)) {
+    const number = numberOf(row['rev']);
+    const value = bytesOf(row['value']);
+    events.push({ key: textOf(row['key']), value, number });
+    bytes += value?.length ?? 0;
+    if (bytes >= STEP_BYTES) return { events, upTo: number };
+  }
+  return { events, upTo };
+}
+
+/** The first key in byte order that comes after this one. */
+export function keyAfter(key: string): Buffer {
+  return Buffer.from(`${key}\0`);
+}
+
+/** The first bytes after every key with the prefix. UTF-8 has no byte 0xff. */
+export function prefixEnd(prefix: string): Buffer {
+  const end = Buffer.from(prefix);
+  if (end.length === 0) return Buffer.from([0xff]);
+  end[end.length - 1] = (end.at(-1) ?? 0) + 1;
+  return end;
+}
+
+function numberOf(value: SQLOutputValue | undefined): number {
+  if (typeof value === 'number') return value;
+  throw unexpected('number');
+}
+
+function textOf(value: SQLOutputValue | undefined): string {
+  if (typeof value === 'string') return value;
+  throw unexpected('text');
+}
+
+function bytesOf(value: SQLOutputValue | undefined): Uint8Array | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (value instanceof Uint8Array) return value;
+  throw unexpected('bytes');
+}
+
+function unexpected(what: string): StoreError {
+  return new StoreError('corrupt', `the store holds something else than ${what}`);
+}

@@ -1,0 +1,114 @@
+/** Questions to the store's thread and the answers that are awaited. */
+import { type RangeResult, type StoredItem, StoreError } from '../contract.ts';
+import { fromPlainError, type Request, type ToMain } from './protocol.ts';
+import { RecordReader } from './records.ts';
+import type { HistoryPiece } from './watches.ts';
+import { readItem, toEvent } from './write-queue.ts';
+
+/** An answer, or why there is none. */
+type Reply = Extract<ToMain, { readonly id: number }> | StoreError;
+
+/** A request before it has its number. */
+type Question = Request extends infer R ? (R extends Request ? Omit<R, 'id'> : never) : never;
+
+export interface Requests {
+  readonly get: (key: string) => Promise<StoredItem | undefined>;
+  readonly range: (question: Extract<Question, { kind: 'range' }>) => Promise<RangeResult>;
+  readonly history: (prefix: string, after: number, done: (piece: HistoryPiece | StoreError) => void) => void;
+  readonly run: (question: Extract<Question, { kind: 'compact' | 'close' }>) => Promise<void>;
+  /** Everything that wasn't sent yet, to be sent. */
+  readonly take: () => readonly Request[];
+  readonly onReply: (reply: Exclude<Reply, StoreError>) => void;
+  readonly failAll: (error: StoreError) => void;
+}
+
+export function createRequests(): Requests {
+  const awaited = new Map<number, (reply: Reply) => void>();
+  let waiting: Request[] = [];
+  let lastId = 0;
+
+  /** Has `onReply` called with each answer, of which there can be several. */
+  function ask(question: Question, onReply: (reply: Reply) => void): void {
+    lastId += 1;
+    awaited.set(lastId, onReply);
+    waiting.push({ ...question, id: lastId });
+  }
+
+  return {
+    get: (key) =>
+      new Promise((resolve, reject) => {
+        ask({ kind: 'get', key }, (reply) => {
+          if (isReply(reply, 'items')) resolve(readItem(new RecordReader(reply.items)));
+          else reject(errorOf(reply));
+        });
+      }),
+    range: (question) =>
+      new Promise((resolve, reject) => {
+        const { limit } = question;
+        const items: StoredItem[] = [];
+        // One more than wanted tells whether there is more.
+        ask({ ...question, limit: limit === undefined ? undefined : limit + 1 }, (reply) => {
+          if (!isReply(reply, 'items')) return reject(errorOf(reply));
+          readItems(reply.items, items);
+          if (!reply.done) return;
+          const more = limit !== undefined && items.length > limit;
+          resolve({ revision: reply.revision, items: more ? items.slice(0, limit) : items, more });
+        });
+      }),
+    history(prefix, after, done) {
+      ask({ kind: 'history', prefix, after }, (reply) => {
+        done(
+          isReply(reply, 'history') ? { events: readEvents(reply.events), upTo: reply.upTo } : errorOf(reply),
+        );
+      });
+    },
+    run: (question) =>
+      new Promise((resolve, reject) => {
+        ask(question, (reply) => {
+          if (isReply(reply, 'done')) resolve();
+          else reject(errorOf(reply));
+        });
+      }),
+    take() {
+      const taken = waiting;
+      waiting = [];
+      return taken;
+    },
+    onReply(reply) {
+      const listener = awaited.get(reply.id);
+      if (reply.kind !== 'items' || reply.done) awaited.delete(reply.id);
+      listener?.(reply);
+    },
+    failAll(error) {
+      const listeners = [...awaited.values()];
+      awaited.clear();
+      waiting = [];
+      for (const listener of listeners) listener(error);
+    },
+  };
+}
+
+function isReply<K extends Exclude<Reply, StoreError>['kind']>(
+  reply: Reply,
+  kind: K,
+): reply is Extract<Reply, { readonly kind: K }> {
+  return !(reply instanceof StoreError) && reply.kind === kind;
+}
+
+function errorOf(reply: Reply): StoreError {
+  if (reply instanceof StoreError) return reply;
+  if (reply.kind === 'failed') return fromPlainError(reply.error);
+  return new StoreError('unavailable', `the store's thread gave an answer of kind ${reply.kind}`);
+}
+
+function readItems(packed: Uint8Array, into: StoredItem[]): void {
+  const reader = new RecordReader(packed);
+  for (let item = readItem(reader); item !== undefined; item = readItem(reader)) into.push(item);
+}
+
+function readEvents(packed: Uint8Array): HistoryPiece['events'] {
+  const reader = new RecordReader(packed);
+  const events: HistoryPiece['events'][number][] = [];
+  while (reader.next()) events.push(toEvent(reader.key(), reader.value, reader.number));
+  return events;
+}

@@ -1,0 +1,118 @@
+/** What the store's own thread does in one turn: all writes that have arrived in one transaction, then what is
+ *  quickly answered, then a step of each longer task. So writes wait for one step at most, and for each other
+ *  not at all. */
+import { Buffer } from 'node:buffer';
+import type { StoreError } from '../contract.ts';
+import { type LogTable, type Outcome, prefixEnd } from './log-table.ts';
+import { type Request, type ToMain, type ToWorker, toPlainError } from './protocol.ts';
+import { type PackableRecord, packRecords } from './records.ts';
+import { createCompactions, createRanges, requireHeld } from './tasks.ts';
+
+export interface ServerDeps {
+  readonly table: LogTable;
+  readonly send: (message: ToMain) => void;
+  readonly toError: (thrown: unknown, action: string) => StoreError;
+  readonly close: () => void;
+}
+
+export interface Server {
+  /** Does what the messages ask for and a step of what is under way. True if more steps are left. */
+  readonly turn: (messages: readonly ToWorker[]) => boolean;
+}
+
+/** No transaction takes more messages than make up so much: the log would outgrow what is kept of it. */
+const TRANSACTION_BYTES = 16 * 1024 * 1024;
+
+export function createServer(deps: ServerDeps): Server {
+  const { table, send } = deps;
+  const fail = (id: number, thrown: unknown, action: string): void =>
+    send({ kind: 'failed', id, error: toPlainError(deps.toError(thrown, action)) });
+  const ranges = createRanges({ table, send, fail });
+  const compactions = createCompactions({ table, send, fail });
+
+  function answer(request: Request): void {
+    const { kind, id } = request;
+    switch (kind) {
+      case 'get': {
+        const item = table.get(request.key);
+        const items = packRecords(item === undefined ? [] : [item]);
+        return send({ kind: 'items', id, items, revision: table.revision(), done: true });
+      }
+      case 'range':
+        return ranges.add(request);
+      case 'history': {
+        const { prefix, after } = request;
+        requireHeld(table, after);
+        const { events, upTo } = table.history(Buffer.from(prefix), prefixEnd(prefix), after);
+        return send({ kind: 'history', id, events: packRecords(events), upTo });
+      }
+      case 'compact':
+        return compactions.add(id, request.revision);
+      case 'close':
+        deps.close();
+        return send({ kind: 'done', id });
+      default:
+        kind satisfies never;
+    }
+  }
+
+  return {
+    turn(messages) {
+      for (const writes of transactions(messages)) commit(deps, writes);
+      for (const { requests } of messages) {
+        for (const request of requests) {
+          try {
+            answer(request);
+          } catch (thrown) {
+            fail(request.id, thrown, request.kind === 'compact' ? 'compacting' : 'reading');
+          }
+        }
+      }
+      const more = ranges.step();
+      return compactions.step() || more;
+    },
+  };
+}
+
+function commit(deps: ServerDeps, writes: readonly Uint8Array[]): void {
+  try {
+    const { outcomes, conflicts } = flatten(deps.table.apply(writes));
+    deps.send({ kind: 'written', outcomes, conflicts: packRecords(conflicts) });
+  } catch (thrown) {
+    const error = toPlainError(deps.toError(thrown, 'writing'));
+    deps.send({ kind: 'writeFailed', messages: writes.length, error });
+  }
+}
+
+/** The writes of the messages, in pieces that each make a transaction of a reasonable size. */
+function transactions(messages: readonly ToWorker[]): readonly (readonly Uint8Array[])[] {
+  const all: Uint8Array[][] = [];
+  let piece: Uint8Array[] = [];
+  let bytes = 0;
+  for (const { writes } of messages) {
+    if (writes === undefined) continue;
+    if (piece.length === 0 || bytes + writes.length > TRANSACTION_BYTES) {
+      piece = [];
+      all.push(piece);
+      bytes = 0;
+    }
+    piece.push(writes);
+    bytes += writes.length;
+  }
+  return all;
+}
+
+function flatten(results: readonly Outcome[]): { outcomes: Float64Array; conflicts: PackableRecord[] } {
+  const conflicts: PackableRecord[] = [];
+  const outcomes = new Float64Array(results.length);
+  for (const [i, result] of results.entries()) {
+    if (typeof result === 'number') {
+      outcomes[i] = result;
+    } else if (result !== undefined) {
+      outcomes[i] = -result.number;
+      conflicts.push(result);
+    }
+  }
+  return { outcomes, conflicts };
+}
+

@@ -1,0 +1,173 @@
+/** A store in an SQLite database on this machine's disk. A thread of its own waits for the disk; this side knows
+ *  what was asked and who watches. Only one process at a time has it open; others can copy it (`backupStore`). */
+import { type Store, StoreError } from '../contract.ts';
+import { fromPlainError, type ToMain } from './protocol.ts';
+import { createRequests, type Requests } from './requests.ts';
+import { startThread, type Thread } from './thread.ts';
+import { createWatches, type Watches } from './watches.ts';
+import { createWriteQueue, type WriteQueue } from './write-queue.ts';
+
+export interface EmbeddedStoreOptions {
+  /** A folder for the store alone; made if it isn't there. */
+  readonly dir: string;
+  /** Whether to read the whole file and look for damage before serving it; true unless given. */
+  readonly check?: boolean;
+  /** Longest value in bytes; 8 MiB unless given. */
+  readonly maxValueBytes?: number;
+  /** Told of a watch's sink that threw. Unless given, it is thrown again, where nobody catches it. */
+  readonly onSinkError?: (thrown: unknown) => void;
+  /** The store's thread ended by itself: nothing works any more until the process is started again. */
+  readonly onFailure?: (error: StoreError) => void;
+}
+
+const MAX_VALUE_BYTES = 8 * 1024 * 1024;
+
+/** Opens the store, or makes it.
+ *  @throws StoreError: `corrupt`, with words on how to restore; `unavailable` if another process has it or a newer
+ *    version of this program made it; `readOnly`, `noSpace` */
+export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
+  const { dir, check = true, maxValueBytes = MAX_VALUE_BYTES, onFailure } = options;
+  const state = createState(options.onSinkError ?? throwLater);
+  const thread = await startThread(
+    { task: 'serve', dir, check },
+    {
+      onMessage: state.onMessage,
+      onEnd(error) {
+        state.finish(error);
+        onFailure?.(error);
+      },
+    },
+  );
+  state.begin(thread);
+  return toStore(state, maxValueBytes);
+}
+
+interface State {
+  readonly begin: (thread: Thread) => void;
+  readonly onMessage: (message: ToMain) => void;
+  /** Nothing is accepted any more, and what is awaited fails. */
+  readonly finish: (error: StoreError) => void;
+  readonly revision: () => number;
+  /** Has `send` put something in a queue and sends it soon, unless the store is over. */
+  readonly request: <T>(send: (queues: Queues) => Promise<T>) => Promise<T>;
+  readonly watches: Watches;
+  readonly close: () => Promise<void>;
+}
+
+interface Queues {
+  readonly writes: WriteQueue;
+  readonly requests: Requests;
+}
+
+function createState(onSinkError: (thrown: unknown) => void): State {
+  const writes = createWriteQueue();
+  const requests = createRequests();
+  let thread: Thread | undefined;
+  let revision = 0;
+  let over: StoreError | undefined;
+  let closing: Promise<void> | undefined;
+  let flushing = false;
+
+  const watches = createWatches({
+    revision: () => revision,
+    history(prefix, after, done) {
+      if (over !== undefined) return queueMicrotask(() => done(over ?? closedError()));
+      requests.history(prefix, after, done);
+      scheduleFlush();
+    },
+    onSinkError,
+  });
+
+  /** The order is promised: all watches have the event before the writer has its answer. */
+  function onWritten(outcomes: Float64Array, conflicts: Uint8Array): void {
+    const settled = writes.onWritten(outcomes, conflicts);
+    revision = settled.revision ?? revision;
+    if (settled.events.length > 0) watches.publish(settled.events);
+    settled.answer();
+  }
+
+  function scheduleFlush(): void {
+    if (flushing) return;
+    flushing = true;
+    // What other connections bring in this turn of the event loop goes along.
+    setImmediate(() => {
+      flushing = false;
+      if (over === undefined) thread?.post({ writes: writes.take(), requests: requests.take() });
+    });
+  }
+
+  function finish(error: StoreError): void {
+    if (over !== undefined) return;
+    over = error;
+    writes.failAll(error);
+    requests.failAll(error);
+    watches.endAll(error);
+  }
+
+  async function close(): Promise<void> {
+    if (over === undefined) {
+      scheduleFlush();
+      // If the thread fails instead, what it leaves is as good as after a crash.
+      await requests.run({ kind: 'close' }).catch(() => undefined);
+    }
+    finish(closedError());
+    await thread?.end();
+  }
+
+  return {
+    begin(started) {
+      thread = started;
+      revision = started.revision;
+    },
+    onMessage(message) {
+      if (message.kind === 'written') onWritten(message.outcomes, message.conflicts);
+      else if (message.kind === 'writeFailed')
+        writes.onFailed(message.messages, fromPlainError(message.error));
+      else if (message.kind !== 'ready' && message.kind !== 'refused') requests.onReply(message);
+    },
+    finish,
+    revision: () => revision,
+    request(send) {
+      if (over !== undefined || closing !== undefined) return Promise.reject(over ?? closedError());
+      scheduleFlush();
+      return send({ writes, requests });
+    },
+    watches,
+    close() {
+      closing ??= close();
+      return closing;
+    },
+  };
+}
+
+function toStore(state: State, maxValueBytes: number): Store {
+  const { request } = state;
+  return {
+    currentRevision: () => request(() => Promise.resolve(state.revision())),
+    get: (key) => request(({ requests }) => requests.get(key)),
+    range: (prefix, { revision, after, limit } = {}) =>
+      request(({ requests }) => requests.range({ kind: 'range', prefix, revision, after, limit })),
+    put: (key, value, expected) =>
+      value.length > maxValueBytes
+        ? Promise.reject(tooLarge(key, value.length, maxValueBytes))
+        : request(({ writes }) => writes.add(key, value, expected)),
+    delete: (key, expected) => request(({ writes }) => writes.add(key, undefined, expected)),
+    watch: (prefix, afterRevision, sink) => state.watches.open(prefix, afterRevision, sink),
+    compact: (revision) => request(({ requests }) => requests.run({ kind: 'compact', revision })),
+    close: () => state.close(),
+  };
+}
+
+function closedError(): StoreError {
+  return new StoreError('closed', 'the store is closed');
+}
+
+function tooLarge(key: string, bytes: number, maxBytes: number): StoreError {
+  return new StoreError('tooLarge', `the value of ${key} has ${bytes} bytes, at most ${maxBytes} are kept`);
+}
+
+function throwLater(thrown: unknown): void {
+  queueMicrotask(() => {
+    throw thrown;
+  });
+}

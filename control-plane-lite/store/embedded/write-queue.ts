@@ -1,0 +1,107 @@
+/** Writes that wait to be sent to the store's thread, and those that wait for its answer, which comes in order. */
+import {
+  type Expected,
+  type StoredItem,
+  type StoreError,
+  type StoreEvent,
+  type WriteResult,
+} from '../contract.ts';
+import { type PackedRecords, packRecords, RecordReader } from './records.ts';
+
+interface PendingWrite {
+  readonly key: string;
+  readonly value: Buffer | undefined;
+  /** The revision expected, 0 for absent. */
+  readonly number: number;
+  readonly resolve: (result: WriteResult) => void;
+  readonly reject: (error: StoreError) => void;
+}
+
+export interface Settled {
+  readonly events: readonly StoreEvent[];
+  /** Of the last write that was done; undefined if none was. */
+  readonly revision: number | undefined;
+  /** Answers the writers. */
+  readonly answer: () => void;
+}
+
+export interface WriteQueue {
+  readonly add: (key: string, value: Buffer | undefined, expected: Expected) => Promise<WriteResult>;
+  /** Everything that wasn't sent yet, to be sent. */
+  readonly take: () => PackedRecords | undefined;
+  readonly onWritten: (outcomes: Float64Array, conflicts: Uint8Array) => Settled;
+  /** What was taken in the oldest so many pieces has failed. */
+  readonly onFailed: (pieces: number, error: StoreError) => void;
+  readonly failAll: (error: StoreError) => void;
+}
+
+export function createWriteQueue(): WriteQueue {
+  let waiting: PendingWrite[] = [];
+  /** Oldest first; each as it was sent. */
+  let sent: PendingWrite[][] = [];
+
+  function oldest(writes: number): readonly PendingWrite[] {
+    const found: PendingWrite[] = [];
+    let pieces = 0;
+    for (; found.length < writes && pieces < sent.length; pieces += 1) found.push(...(sent[pieces] ?? []));
+    sent = sent.slice(pieces);
+    return found;
+  }
+
+  return {
+    add: (key, value, expected) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ key, value, number: expected === 'absent' ? 0 : expected, resolve, reject });
+      }),
+    take() {
+      if (waiting.length === 0) return undefined;
+      const piece = waiting;
+      waiting = [];
+      sent.push(piece);
+      return packRecords(piece);
+    },
+    onWritten: (outcomes, conflicts) => settle(oldest(outcomes.length), outcomes, conflicts),
+    onFailed(pieces, error) {
+      const failed = sent.slice(0, pieces).flat();
+      sent = sent.slice(pieces);
+      for (const write of failed) write.reject(error);
+    },
+    failAll(error) {
+      const failed = [...sent.flat(), ...waiting];
+      sent = [];
+      waiting = [];
+      for (const write of failed) write.reject(error);
+    },
+  };
+}
+
+function settle(writes: readonly PendingWrite[], outcomes: Float64Array, conflicts: Uint8Array): Settled {
+  const events: StoreEvent[] = [];
+  const results: WriteResult[] = [];
+  const reader = new RecordReader(conflicts);
+  let last: number | undefined;
+  for (const [i, write] of writes.entries()) {
+    const revision = outcomes[i] ?? 0;
+    if (revision > 0) {
+      last = revision;
+      events.push(toEvent(write.key, write.value, revision));
+      results.push({ ok: true, revision });
+    } else {
+      results.push({ ok: false, current: revision === 0 ? undefined : readItem(reader) });
+    }
+  }
+  const answer = (): void => {
+    for (const [i, result] of results.entries()) writes[i]?.resolve(result);
+  };
+  return { events, revision: last, answer };
+}
+
+export function toEvent(key: string, value: Buffer | undefined, revision: number): StoreEvent {
+  return value === undefined ? { type: 'delete', key, revision } : { type: 'put', key, value, revision };
+}
+
+/** The reader's next record as an item; its value lies in the packed memory. */
+export function readItem(reader: RecordReader): StoredItem | undefined {
+  if (!reader.next() || reader.value === undefined) return undefined;
+  return { key: reader.key(), value: reader.value, revision: reader.number };
+}
