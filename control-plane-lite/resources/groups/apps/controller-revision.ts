@@ -1,0 +1,27 @@
+/** ControllerRevisions: snapshots of templates, never changed. Source: apps/v1. */
+import type { ControllerRevision } from '#api/schema/gen/apps-v1.ts';
+import type { KindEntry } from '../../contract.ts';
+import { ageOf, NONE } from '../../rows.ts';
+import { kindStrategy, validateImmutable } from '../kind.ts';
+
+function controllerCell({ metadata }: ControllerRevision): string {
+  const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true);
+  if (owner === undefined) return NONE;
+  const [group] = owner.apiVersion.includes('/') ? owner.apiVersion.split('/') : [''];
+  const suffix = group === '' || group === undefined ? '' : `.${group}`;
+  return `${owner.kind.toLowerCase()}${suffix}/${owner.name}`;
+}
+
+export const controllerRevision: KindEntry = {
+  strategy: kindStrategy<ControllerRevision>({
+    unconditionalUpdate: false,
+    validate: (faults, { revision }) => faults.nonNegative('revision', revision),
+    validateUpdate: (faults, object, old) => validateImmutable(faults, object.data, old.data, 'data'),
+    row: (object, { nowMs }) => [
+      object.metadata?.name ?? '',
+      controllerCell(object),
+      String(object.revision),
+      ageOf(object, nowMs),
+    ],
+  }),
+};

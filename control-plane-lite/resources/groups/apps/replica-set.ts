@@ -1,0 +1,52 @@
+/** ReplicaSets. Source: apps/v1; document 1, 9.5. */
+import type { ReplicaSet, ReplicaSetStatus } from '#api/schema/gen/apps-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import type { KindEntry } from '../../contract.ts';
+import { ageOf, containerCells, formatSelectorCell } from '../../rows.ts';
+import { validateAtMost, validateCounts } from '../amounts.ts';
+import { kindStrategy, statusPart, validateImmutable } from '../kind.ts';
+import { validateWorkload, validateWorkloadTemplate } from '../workload.ts';
+
+function validateStatus(faults: Faults, status: ReplicaSetStatus = { replicas: 0 }): void {
+  const { replicas, fullyLabeledReplicas, readyReplicas, availableReplicas } = status;
+  validateCounts<ReplicaSetStatus>(faults, status, [
+    'replicas',
+    'fullyLabeledReplicas',
+    'readyReplicas',
+    'availableReplicas',
+    'observedGeneration',
+  ]);
+  validateAtMost(faults, ['fullyLabeledReplicas', fullyLabeledReplicas], ['replicas', replicas]);
+  validateAtMost(faults, ['readyReplicas', readyReplicas], ['replicas', replicas]);
+  validateAtMost(faults, ['availableReplicas', availableReplicas], ['replicas', replicas]);
+  validateAtMost(faults, ['availableReplicas', availableReplicas], ['readyReplicas', readyReplicas]);
+}
+
+export const replicaSet: KindEntry = {
+  strategy: kindStrategy<ReplicaSet>({
+    prepareForCreate: (draft) => {
+      draft.status = { replicas: 0 };
+    },
+    validate(faults, { spec }, context) {
+      if (spec === undefined) return faults.required('spec');
+      validateWorkload(faults, spec, 'ReplicaSet');
+      validateWorkloadTemplate(faults, spec, 'ReplicaSet', context);
+      return undefined;
+    },
+    validateUpdate: (faults, { spec }, { spec: old }) =>
+      validateImmutable(faults, spec?.selector, old?.selector, 'spec.selector'),
+    selectableFields: { 'status.replicas': ({ status }) => String(status?.replicas ?? 0) },
+    row: (object, { nowMs }) => [
+      object.metadata?.name ?? '',
+      object.spec?.replicas ?? 0,
+      object.status?.replicas ?? 0,
+      object.status?.readyReplicas ?? 0,
+      ageOf(object, nowMs),
+      ...containerCells(object.spec?.template?.spec),
+      formatSelectorCell(object.spec?.selector),
+    ],
+  }),
+  parts: {
+    status: statusPart<ReplicaSet>({ validate: (faults, { status }) => validateStatus(faults, status) }),
+  },
+};

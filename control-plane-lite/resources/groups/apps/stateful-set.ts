@@ -1,0 +1,146 @@
+/** StatefulSets. Source: apps/v1; document 1, 9.5. */
+import { isDeepStrictEqual } from 'node:util';
+import { validateAnnotations, validateLabels } from '#api/meta/labels.ts';
+import { matchesLabels } from '#api/meta/selectors.ts';
+import type { StatefulSet, StatefulSetSpec, StatefulSetStatus } from '#api/schema/gen/apps-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import type { KindEntry } from '../../contract.ts';
+import { ageOf, containerCells } from '../../rows.ts';
+import {
+  amountNumber,
+  validateAmount,
+  validateAtMost,
+  validateAtMostAll,
+  validateCounts,
+  validateNotDecremented,
+} from '../amounts.ts';
+import { kindStrategy, statusPart } from '../kind.ts';
+import { requirementsOf } from '../selector.ts';
+import { validateWorkload } from '../workload.ts';
+
+const RETENTION = ['Retain', 'Delete'];
+
+function validateUpdateStrategy(faults: Faults, { updateStrategy = {} }: StatefulSetSpec): void {
+  const { type, rollingUpdate } = updateStrategy;
+  const path = 'spec.updateStrategy.rollingUpdate';
+  if (type === undefined) return faults.required('spec.updateStrategy.type');
+  if (type === 'OnDelete') {
+    if (rollingUpdate !== undefined) {
+      faults.invalid(path, rollingUpdate, "only allowed for updateStrategy 'RollingUpdate'");
+    }
+    return undefined;
+  }
+  faults.nonNegative(`${path}.partition`, rollingUpdate?.partition);
+  const { maxUnavailable } = rollingUpdate ?? {};
+  if (maxUnavailable === undefined) return undefined;
+  validateAmount(faults, maxUnavailable, `${path}.maxUnavailable`);
+  if (amountNumber(maxUnavailable) === 0) {
+    faults.invalid(`${path}.maxUnavailable`, maxUnavailable, 'cannot be 0');
+  }
+  validateAtMostAll(faults, maxUnavailable, `${path}.maxUnavailable`);
+  return undefined;
+}
+
+/** Volumes of the pods come from claims, so the spec as a whole can only be checked pod by pod. */
+function validateTemplate(faults: Faults, { template, selector }: StatefulSetSpec): void {
+  const { labels = {}, annotations = {} } = template.metadata ?? {};
+  const requirements = requirementsOf(selector);
+  const path = 'spec.template';
+  if (requirements.length > 0 && !matchesLabels(requirements, labels)) {
+    faults.invalid(`${path}.metadata.labels`, labels, '`selector` does not match template `labels`');
+  }
+  for (const error of [
+    ...validateLabels(labels, 'labels'),
+    ...validateAnnotations(annotations, 'annotations'),
+  ]) {
+    faults.add(error.kind, `${path}.${error.field}`, error.detail, error.badValue);
+  }
+  const { restartPolicy = 'Always', activeDeadlineSeconds } = template.spec ?? {};
+  if (restartPolicy !== 'Always') {
+    faults.unsupported(`${path}.spec.restartPolicy`, restartPolicy, ['Always']);
+  }
+  if (activeDeadlineSeconds !== undefined) {
+    faults.forbidden(
+      `${path}.spec.activeDeadlineSeconds`,
+      'activeDeadlineSeconds in StatefulSet is not Supported',
+    );
+  }
+}
+
+function validateRetention(faults: Faults, spec: StatefulSetSpec): void {
+  const { persistentVolumeClaimRetentionPolicy: policy } = spec;
+  if (policy === undefined) return;
+  for (const member of ['whenDeleted', 'whenScaled'] as const) {
+    const word = policy[member] ?? '';
+    if (!RETENTION.includes(word)) {
+      faults.unsupported(`spec.persistentVolumeClaimRetentionPolicy.${member}`, word, RETENTION);
+    }
+  }
+}
+
+const CHANGEABLE = new Set<string>([
+  'replicas',
+  'template',
+  'updateStrategy',
+  'persistentVolumeClaimRetentionPolicy',
+  'minReadySeconds',
+]);
+
+const fixedMembers = (spec: StatefulSetSpec | undefined): object =>
+  Object.fromEntries(Object.entries(spec ?? {}).filter(([member]) => !CHANGEABLE.has(member)));
+
+function validateStatus(faults: Faults, status: StatefulSetStatus, old?: StatefulSetStatus): void {
+  const { replicas, readyReplicas, currentReplicas, updatedReplicas, availableReplicas } = status;
+  validateCounts<StatefulSetStatus>(faults, status, [
+    'replicas',
+    'readyReplicas',
+    'currentReplicas',
+    'updatedReplicas',
+    'availableReplicas',
+    'observedGeneration',
+    'collisionCount',
+  ]);
+  validateAtMost(faults, ['readyReplicas', readyReplicas], ['replicas', replicas]);
+  validateAtMost(faults, ['currentReplicas', currentReplicas], ['replicas', replicas]);
+  validateAtMost(faults, ['updatedReplicas', updatedReplicas], ['replicas', replicas]);
+  validateAtMost(faults, ['availableReplicas', availableReplicas], ['replicas', replicas]);
+  validateAtMost(faults, ['availableReplicas', availableReplicas], ['readyReplicas', readyReplicas]);
+  validateNotDecremented(faults, status.collisionCount, old?.collisionCount, 'status.collisionCount');
+}
+
+export const statefulSet: KindEntry = {
+  strategy: kindStrategy<StatefulSet>({
+    prepareForCreate: (draft, { gates }) => {
+      draft.status = { replicas: 0 };
+      if (!gates.has('StatefulSetAutoDeletePVC')) delete draft.spec?.persistentVolumeClaimRetentionPolicy;
+    },
+    validate(faults, { spec }) {
+      if (spec === undefined) return faults.required('spec');
+      validateWorkload(faults, spec, 'StatefulSet');
+      if (spec.podManagementPolicy === undefined) faults.required('spec.podManagementPolicy');
+      validateTemplate(faults, spec);
+      validateUpdateStrategy(faults, spec);
+      validateRetention(faults, spec);
+      return undefined;
+    },
+    validateUpdate(faults, { spec }, { spec: old }) {
+      if (isDeepStrictEqual(fixedMembers(spec), fixedMembers(old))) return;
+      faults.forbidden(
+        'spec',
+        "updates to statefulset spec for fields other than 'replicas', 'template', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden",
+      );
+    },
+    row: (object, { nowMs }) => [
+      object.metadata?.name ?? '',
+      `${object.status?.readyReplicas ?? 0}/${object.spec?.replicas ?? 0}`,
+      ageOf(object, nowMs),
+      ...containerCells(object.spec?.template.spec),
+    ],
+  }),
+  parts: {
+    status: statusPart<StatefulSet>({
+      validate: (faults, { status }, { status: old }) =>
+        status === undefined ? undefined : validateStatus(faults, status, old),
+    }),
+  },
+};

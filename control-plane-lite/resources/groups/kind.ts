@@ -1,0 +1,133 @@
+/** The rules of a kind, written against the kind's own type, as the strategy that the server knows. Pure. */
+import { isDeepStrictEqual } from 'node:util';
+import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import type { ApiObject, Cell, Draft, PartStrategy, Strategy, StrategyContext } from '../contract.ts';
+import { typed } from '../view.ts';
+
+/** A type whose members, and theirs, may be set. */
+export type Mutable<T> = T extends readonly (infer Item)[]
+  ? Mutable<Item>[]
+  : T extends object
+    ? { -readonly [Member in keyof T]: Mutable<T[Member]> }
+    : T;
+
+export type RowContext = Parameters<NonNullable<Strategy['row']>>[1];
+
+/** Members of Strategy that don't depend on the kind's type. */
+type Plain = Pick<
+  Strategy,
+  'nameFaults' | 'createOnUpdate' | 'unconditionalUpdate' | 'countsGeneration' | 'defaultPropagation'
+>;
+
+export interface KindRules<T> extends Plain {
+  readonly prepareForCreate?: (draft: Mutable<T>, context: StrategyContext) => void;
+  readonly prepareForUpdate?: (draft: Mutable<T>, old: T, context: StrategyContext) => void;
+  readonly validate?: (faults: Faults, object: T, context: StrategyContext) => void;
+  /** Beside `validate`. */
+  readonly validateUpdate?: (faults: Faults, object: T, old: T, context: StrategyContext) => void;
+  readonly warnings?: (object: T, old: T | undefined) => readonly string[];
+  readonly generationChanged?: (object: T, old: T) => boolean;
+  readonly selectableFields?: Readonly<Record<string, (object: T) => string>>;
+  readonly row?: (object: T, context: RowContext) => readonly Cell[];
+}
+
+export function kindStrategy<T>(rules: KindRules<T>): Strategy {
+  const {
+    prepareForCreate,
+    prepareForUpdate,
+    validate,
+    validateUpdate,
+    warnings,
+    generationChanged,
+    selectableFields,
+    row,
+    ...plain
+  } = rules;
+  return {
+    ...plain,
+    ...(prepareForCreate && {
+      prepareForCreate: (draft, context) => prepareForCreate(typed<Mutable<T>>(draft), context),
+    }),
+    ...(prepareForUpdate && {
+      prepareForUpdate: (draft, old, context) =>
+        prepareForUpdate(typed<Mutable<T>>(draft), typed<T>(old), context),
+    }),
+    ...(validate && {
+      validate: (object, context) => collect((faults) => validate(faults, typed<T>(object), context)),
+    }),
+    ...(validateUpdate && {
+      validateUpdate: (object, old, context) =>
+        collect((faults) => validateUpdate(faults, typed<T>(object), typed<T>(old), context)),
+    }),
+    ...(warnings && {
+      warnings: (object, old) => warnings(typed<T>(object), old === undefined ? undefined : typed<T>(old)),
+    }),
+    ...(generationChanged && {
+      generationChanged: (object, old) => generationChanged(typed<T>(object), typed<T>(old)),
+    }),
+    ...(selectableFields && {
+      selectableFields: Object.fromEntries(
+        Object.entries(selectableFields).map(([name, read]) => [
+          name,
+          (object: ApiObject) => read(typed<T>(object)),
+        ]),
+      ),
+    }),
+    ...(row && { row: (object, context) => row(typed<T>(object), context) }),
+  };
+}
+
+function collect(validate: (faults: Faults) => void): Faults['errors'] {
+  const faults = createFaults();
+  validate(faults);
+  return faults.errors;
+}
+
+export interface StatusRules<T> {
+  /** Sets what clients don't, after everything but the status is as it was. */
+  readonly prepare?: (draft: Mutable<T>, old: T, context: StrategyContext) => void;
+  readonly validate?: (faults: Faults, object: T, old: T, context: StrategyContext) => void;
+  /** Labels stay as they were. Other metadata may always change with the status. */
+  readonly keepLabels?: boolean;
+}
+
+/** The part in which status and metadata may change, and nothing else. */
+export function statusPart<T>(rules: StatusRules<T> = {}): PartStrategy {
+  const { prepare, validate, keepLabels = false } = rules;
+  return {
+    prepareForUpdate: (draft, old, context) => {
+      keepOthers(draft, old);
+      if (keepLabels) keepLabelsOf(draft.metadata, old);
+      prepare?.(typed<Mutable<T>>(draft), typed<T>(old), context);
+    },
+    ...(validate && {
+      validateUpdate: (object, old, context) =>
+        collect((faults) => validate(faults, typed<T>(object), typed<T>(old), context)),
+    }),
+  };
+}
+
+const OF_STATUS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'status']);
+
+function keepOthers(draft: ApiObject, old: ApiObject): void {
+  for (const member of Object.keys(draft)) if (!OF_STATUS.has(member)) delete draft[member];
+  for (const [member, value] of Object.entries(old)) {
+    if (!OF_STATUS.has(member)) draft[member] = structuredClone(value);
+  }
+}
+
+function keepLabelsOf(metadata: Draft<ApiObject['metadata']>, { metadata: old }: ApiObject): void {
+  if (old.labels === undefined) delete metadata.labels;
+  else metadata.labels = old.labels;
+}
+
+/** One fault if a member that must stay as it is changed. */
+export function validateImmutable(
+  faults: Faults,
+  value: unknown,
+  old: unknown,
+  path: string,
+  detail = 'field is immutable',
+): void {
+  if (!isDeepStrictEqual(value, old)) faults.invalid(path, value ?? null, detail);
+}

@@ -1,0 +1,33 @@
+/** Selectors by which objects know their pods. */
+import { type Requirement, SelectorError, selectorRequirements } from '#api/meta/selectors.ts';
+import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
+
+export const isEmptySelector = (selector: LabelSelector): boolean =>
+  Object.keys(selector.matchLabels ?? {}).length === 0 && (selector.matchExpressions ?? []).length === 0;
+
+/** The requirements of a selector; none of one with faults, which are reported elsewhere. */
+export function requirementsOf(selector: LabelSelector | undefined): readonly Requirement[] {
+  try {
+    return selector === undefined ? [] : selectorRequirements(selector);
+  } catch (error) {
+    if (error instanceof SelectorError) return [];
+    throw error;
+  }
+}
+
+/** A selector that must be there, must not be empty, and decides which pods are whose. */
+export function validatePodSelector(
+  faults: Faults,
+  selector: LabelSelector | undefined,
+  path: string,
+  kind: string,
+): void {
+  if (selector === undefined) return faults.required(path);
+  validateLabelSelector(faults, selector, path);
+  if (isEmptySelector(selector)) {
+    faults.invalid(path, selector, `empty selector is invalid for ${kind.toLowerCase()}`);
+  }
+  return undefined;
+}

@@ -1,0 +1,43 @@
+/** What the kinds that make pods from templates have in common. */
+import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
+import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import { type TemplateOwner, validateServiceTemplate } from '#api/schema/validation/pod-template.ts';
+import type { StrategyContext } from '../contract.ts';
+import { requirementsOf, validatePodSelector } from './selector.ts';
+
+interface WorkloadSpec {
+  readonly replicas?: number;
+  readonly minReadySeconds?: number;
+  readonly revisionHistoryLimit?: number;
+  readonly selector?: LabelSelector;
+  readonly template?: PodTemplateSpec;
+}
+
+/** Gates and words that the validation of pods depends on. */
+export const podOptions = ({
+  vocabulary,
+  gates,
+}: StrategyContext): Omit<TemplateOwner, 'kind' | 'selector'> => ({
+  vocabulary,
+  expandedDNSConfig: gates.has('ExpandedDNSConfig'),
+});
+
+/** Counts, the selector and how it fits the template. */
+export function validateWorkload(faults: Faults, spec: WorkloadSpec, kind: string): void {
+  faults.nonNegative('spec.replicas', spec.replicas);
+  faults.nonNegative('spec.minReadySeconds', spec.minReadySeconds);
+  faults.nonNegative('spec.revisionHistoryLimit', spec.revisionHistoryLimit);
+  validatePodSelector(faults, spec.selector, 'spec.selector', kind);
+}
+
+/** The template of pods that run for ever. */
+export function validateWorkloadTemplate(
+  faults: Faults,
+  spec: WorkloadSpec,
+  kind: string,
+  context: StrategyContext,
+): void {
+  const owner: TemplateOwner = { ...podOptions(context), kind, selector: requirementsOf(spec.selector) };
+  validateServiceTemplate(faults, spec.template, 'spec.template', owner);
+}
