@@ -1,0 +1,10 @@
+/** Controllers act on behalf of the server itself. */
+import { serverUser } from '../authn/users.ts';
+import type { Caller } from '../verbs/contract.ts';
+
+export const controllerCaller = (name: string, signal: AbortSignal): Caller => ({
+  user: serverUser(name),
+  signal,
+  warn: () => undefined,
+  annotate: () => undefined,
+});

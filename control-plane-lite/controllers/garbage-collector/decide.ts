@@ -1,0 +1,77 @@
+/** What is to be done about an object because of its owners, or of those that it owns. Pure.
+ *  Source: upstream's garbage collector; document 1, 3. */
+import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+import { FOREGROUND_FINALIZER, ORPHAN_FINALIZER } from '../../verbs/decide-deletion.ts';
+import type { Node } from './graph.ts';
+
+export type CollectorAction =
+  | { readonly kind: 'delete'; readonly propagation: 'Orphan' | 'Background' | 'Foreground' }
+  /** The object no longer names these owners. */
+  | { readonly kind: 'dropOwners'; readonly uids: readonly string[] }
+  | { readonly kind: 'removeFinalizer'; readonly finalizer: string }
+  /** Look at these again: what they wait for has changed. */
+  | { readonly kind: 'revisit'; readonly uids: readonly string[] };
+
+/** What is known of an owner that an object names. */
+export type OwnerState =
+  | 'there'
+  /** Being deleted in the foreground: it waits for the object. */
+  | 'waiting'
+  | 'gone'
+  /** Of a kind that is not served: nothing can be said. */
+  | 'unknown';
+
+export interface Surroundings {
+  readonly dependents: readonly Node[];
+  readonly ownerState: (owner: OwnerReference) => OwnerState;
+}
+
+const blocks = (dependent: Node, owner: Node): boolean =>
+  dependent.owners.some(({ uid, blockOwnerDeletion }) => uid === owner.uid && blockOwnerDeletion === true);
+
+function decideDeleting(node: Node, { dependents }: Surroundings): readonly CollectorAction[] {
+  if (node.finalizers.includes(ORPHAN_FINALIZER)) {
+    // Each dependent lets go of its owner in its own turn; the owner goes when none is left.
+    if (dependents.length > 0) return [{ kind: 'revisit', uids: dependents.map(({ uid }) => uid) }];
+    return [{ kind: 'removeFinalizer', finalizer: ORPHAN_FINALIZER }];
+  }
+  if (!node.finalizers.includes(FOREGROUND_FINALIZER)) return [];
+  if (!dependents.some((dependent) => blocks(dependent, node))) {
+    return [{ kind: 'removeFinalizer', finalizer: FOREGROUND_FINALIZER }];
+  }
+  return [{ kind: 'revisit', uids: dependents.filter(({ deleting }) => !deleting).map(({ uid }) => uid) }];
+}
+
+/** How an object goes that was never asked: as its own finalizers say. */
+function ownPropagation(
+  node: Node,
+  waiting: boolean,
+  hasDependents: boolean,
+): 'Orphan' | 'Background' | 'Foreground' {
+  if (node.finalizers.includes(ORPHAN_FINALIZER)) return 'Orphan';
+  if (node.finalizers.includes(FOREGROUND_FINALIZER) || (waiting && hasDependents)) return 'Foreground';
+  return 'Background';
+}
+
+/** `orphaning`: owners that want the object to outlive them. */
+export function decideCollection(
+  node: Node,
+  surroundings: Surroundings,
+  orphaning: readonly string[],
+): readonly CollectorAction[] {
+  const own = node.deleting ? decideDeleting(node, surroundings) : [];
+  if (orphaning.length > 0) return [{ kind: 'dropOwners', uids: orphaning }, ...own];
+  if (node.deleting || node.owners.length === 0) return own;
+  const states = node.owners.map((owner) => ({ owner, state: surroundings.ownerState(owner) }));
+  const uids = (wanted: OwnerState): readonly string[] =>
+    states.filter(({ state }) => state === wanted).map(({ owner }) => owner.uid);
+  const kept = states.some(({ state }) => state === 'there' || state === 'unknown');
+  const gone = uids('gone');
+  const waiting = uids('waiting');
+  if (kept) {
+    const leaving = [...gone, ...waiting];
+    return leaving.length === 0 ? [] : [{ kind: 'dropOwners', uids: leaving }];
+  }
+  const propagation = ownPropagation(node, waiting.length > 0, surroundings.dependents.length > 0);
+  return [{ kind: 'delete', propagation }];
+}

@@ -1,0 +1,140 @@
+/** Empties namespaces that are being deleted, then lets them go. Source: document 1, 4.1; upstream's namespace
+ *  controller and its conditions. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { createWorkQueue } from '#api/kit/work-queue.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { formatTime } from '#api/meta/time.ts';
+import type { Namespace } from '#api/schema/gen/core-v1.ts';
+import type { Cache } from '../../cache/contract.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import type { ResourceRegistry } from '../../resources/registry.ts';
+import { typed } from '../../resources/view.ts';
+import type { Caller, Verbs } from '../../verbs/contract.ts';
+import { controllerCaller } from '../caller.ts';
+import { followAll, isCollectable } from '../follow-all.ts';
+import { unlessGone } from '../unless-gone.ts';
+import { deletionConditions, type Emptied, mergeConditions, type Remains } from './conditions.ts';
+
+export interface NamespaceControllerDeps {
+  readonly registry: ResourceRegistry;
+  readonly cache: Cache;
+  readonly verbs: Verbs;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Finalizer in `spec.finalizers` that is this controller's. */
+  readonly finalizer: string;
+}
+
+const MANAGER = 'namespace-controller';
+/** Next look at a namespace that something still holds; usually a deletion in it comes first. */
+const LOOK_AGAIN_MS = 5000;
+
+/** Works until the signal fires. */
+export async function runNamespaceController(
+  deps: NamespaceControllerDeps,
+  signal: AbortSignal,
+): Promise<void> {
+  const namespaces = deps.registry.find('', 'v1', 'namespaces');
+  if (namespaces === undefined) return;
+  const caller = controllerCaller(MANAGER, signal);
+  const queue = createWorkQueue({
+    clock: deps.clock,
+    work: (name) => visit(deps, namespaces, name, caller),
+    onError: (name, err) =>
+      deps.log.warn({ err, namespace: name }, 'Namespace could not be emptied; it is tried again'),
+  });
+  const handle = deps.cache.resource(namespaces.storage).follow(({ type, current }) => {
+    if (type !== 'DELETED' && current.object().metadata.deletionTimestamp !== undefined)
+      queue.add(current.name);
+  });
+  await queue.run(signal);
+  handle.close();
+}
+
+async function visit(
+  deps: NamespaceControllerDeps,
+  namespaces: Resource,
+  name: string,
+  caller: Caller,
+): Promise<number | undefined> {
+  await deps.cache.waitForNewest();
+  const found = deps.cache.resource(namespaces.storage).get(name)?.object();
+  if (found?.metadata.deletionTimestamp === undefined) return undefined;
+  const { finalizers = [] } = typed<Namespace>(found).spec ?? {};
+  if (!finalizers.includes(deps.finalizer)) return undefined;
+  const emptied = await empty(deps, name, caller);
+  await showConditions(deps, namespaces, found, emptied, caller);
+  if (emptied.failures.length > 0)
+    throw new AggregateError(emptied.failures, `namespace ${name} could not be emptied`);
+  if (emptied.remains.length > 0) return LOOK_AGAIN_MS;
+  await finalize(deps, namespaces, name, caller);
+  return undefined;
+}
+
+/** Deletes everything in the namespace once; what has finalizers or a grace period remains for now. */
+async function empty(deps: NamespaceControllerDeps, namespace: string, caller: Caller): Promise<Emptied> {
+  const failures: Error[] = [];
+  const remains: Remains[] = [];
+  const selection = { namespace, labels: [], fields: [] };
+  for (const resource of deps.registry.all()) {
+    if (!resource.info.namespaced || !isCollectable(resource)) continue;
+    try {
+      const request = { dryRun: false, propagationPolicy: 'Background' } as const;
+      const before = await deps.cache.resource(resource.storage).list(selection);
+      if (before.items.length === 0) continue;
+      await deps.verbs.deleteCollection(resource, selection, request, caller);
+      await deps.cache.waitForNewest();
+      const { items } = await deps.cache.resource(resource.storage).list(selection);
+      const finalizers = items.flatMap((item) => item.object().metadata.finalizers ?? []);
+      if (items.length > 0) remains.push({ resource, count: items.length, finalizers });
+    } catch (thrown) {
+      failures.push(thrown instanceof Error ? thrown : new Error(String(thrown)));
+    }
+  }
+  return { failures, remains };
+}
+
+async function showConditions(
+  deps: NamespaceControllerDeps,
+  resource: Resource,
+  { metadata }: ApiObject,
+  emptied: Emptied,
+  caller: Caller,
+): Promise<void> {
+  const conditions = deletionConditions(emptied, formatTime(deps.clock.now()));
+  await unlessGone(() =>
+    deps.verbs.update(
+      { resource, namespace: '', name: metadata.name ?? '' },
+      (live) => {
+        if (live === undefined) throw new StatusError('NotFound', 'namespace is gone');
+        const { status } = typed<Namespace>(live);
+        live['status'] = { ...status, conditions: mergeConditions(status?.conditions ?? [], conditions) };
+        return live;
+      },
+      { dryRun: false, fieldManager: MANAGER, allowCreate: false, subresource: 'status' },
+      caller,
+    ),
+  );
+}
+
+async function finalize(
+  deps: NamespaceControllerDeps,
+  resource: Resource,
+  name: string,
+  caller: Caller,
+): Promise<void> {
+  await unlessGone(() =>
+    deps.verbs.update(
+      { resource, namespace: '', name },
+      (live) => {
+        if (live === undefined) throw new StatusError('NotFound', 'namespace is gone');
+        const { finalizers = [] } = typed<Namespace>(live).spec ?? {};
+        live['spec'] = { finalizers: finalizers.filter((finalizer) => finalizer !== deps.finalizer) };
+        return live;
+      },
+      { dryRun: false, fieldManager: MANAGER, allowCreate: false, subresource: 'finalize' },
+      caller,
+    ),
+  );
+}

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import type { ApiObject, Resource, Strategy, StrategyContext } from '../resources/contract.ts';
+import type { DeleteRequest } from './contract.ts';
+import { decideDeletion, isRemovable } from './decide-deletion.ts';
+
+const NOW = Date.parse('2026-06-01T12:00:00Z');
+const context: StrategyContext = {
+  vocabulary: VOCABULARIES.plat,
+  user: { name: 'ann', groups: [], extra: {} },
+  namespace: 'default',
+  nowMs: NOW,
+  dryRun: false,
+  gates: new Set(),
+};
+const object = (metadata: Partial<ApiObject['metadata']> = {}): ApiObject => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: 'web', uid: 'u', generation: 3, ...metadata },
+});
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- decisions look at the strategy only
+const resource = (strategy: Strategy = {}): Resource => ({ strategy }) as unknown as Resource;
+const graceful: Strategy = { planDeletion: (_, requested) => ({ graceSeconds: requested ?? 30 }) };
+const request = (parts: Partial<DeleteRequest> = {}): DeleteRequest => ({ dryRun: false, ...parts });
+
+describe('decideDeletion', () => {
+  test('removes what nothing holds (3)', () => {
+    expect(decideDeletion(object(), resource(), request(), context)).toEqual({ kind: 'remove' });
+  });
+
+  test('marks what has a finalizer (3)', () => {
+    const decision = decideDeletion(object({ finalizers: ['a/b'] }), resource(), request(), context);
+    expect(decision).toMatchObject({
+      kind: 'mark',
+      object: {
+        metadata: {
+          deletionTimestamp: '2026-06-01T12:00:00Z',
+          deletionGracePeriodSeconds: 0,
+          generation: 4,
+          finalizers: ['a/b'],
+        },
+      },
+    });
+  });
+
+  test('gives the time that the kind or the client asks for', () => {
+    const marked = (seconds?: number) =>
+      decideDeletion(
+        object(),
+        resource(graceful),
+        request(seconds === undefined ? {} : { gracePeriodSeconds: seconds }),
+        context,
+      );
+    expect(marked()).toMatchObject({
+      object: { metadata: { deletionTimestamp: '2026-06-01T12:00:30Z', deletionGracePeriodSeconds: 30 } },
+    });
+    expect(marked(5)).toMatchObject({ object: { metadata: { deletionTimestamp: '2026-06-01T12:00:05Z' } } });
+    expect(marked(0)).toEqual({ kind: 'remove' });
+  });
+
+  describe('of what is being deleted', () => {
+    const ending = object({ deletionTimestamp: '2026-06-01T12:00:20Z', deletionGracePeriodSeconds: 30 });
+    test.each<[string, Partial<DeleteRequest>, unknown]>([
+      ['does nothing without a new time', {}, { kind: 'pending' }],
+      ['never lengthens the time', { gracePeriodSeconds: 60 }, { kind: 'pending' }],
+      [
+        'shortens the time from when it began',
+        { gracePeriodSeconds: 10 },
+        {
+          kind: 'mark',
+          object: {
+            metadata: {
+              deletionTimestamp: '2026-06-01T12:00:00Z',
+              deletionGracePeriodSeconds: 10,
+              generation: 3,
+            },
+          },
+        },
+      ],
+      ['removes at once by force', { gracePeriodSeconds: 0 }, { kind: 'remove' }],
+    ])('%s', (_, parts, expected) => {
+      expect(decideDeletion(ending, resource(graceful), request(parts), context)).toMatchObject(
+        expected as object,
+      );
+    });
+
+    test('removes what nothing holds any more', () => {
+      const over = object({ deletionTimestamp: '2026-06-01T12:00:00Z', deletionGracePeriodSeconds: 0 });
+      expect(decideDeletion(over, resource(), request(), context)).toEqual({ kind: 'remove' });
+      expect(isRemovable(over, resource())).toBe(true);
+    });
+  });
+
+  test.each<
+    [string, DeleteRequest['propagationPolicy'], readonly string[], Strategy, readonly string[] | undefined]
+  >([
+    ['orphans', 'Orphan', [], {}, ['orphan']],
+    ['goes first in the foreground', 'Foreground', ['x/y'], {}, ['x/y', 'foregroundDeletion']],
+    ['changes from orphaning to the foreground', 'Foreground', ['orphan'], {}, ['foregroundDeletion']],
+    ['goes in the background by a later word', 'Background', ['orphan', 'x/y'], {}, ['x/y']],
+    ['keeps to what was said before', undefined, ['orphan'], {}, ['orphan']],
+    ['orphans where the kind does', undefined, [], { defaultPropagation: 'orphan' }, ['orphan']],
+    ['is removed in the background', 'Background', [], { defaultPropagation: 'orphan' }, undefined],
+  ])('%s', (_, propagationPolicy, finalizers, strategy, expected) => {
+    const asked = request(propagationPolicy === undefined ? {} : { propagationPolicy });
+    const decision = decideDeletion(object({ finalizers }), resource(strategy), asked, context);
+    if (expected === undefined) expect(decision.kind).toBe('remove');
+    else expect(decision).toMatchObject({ kind: 'mark', object: { metadata: { finalizers: expected } } });
+  });
+
+  test('marks what holds itself, and tells its kind', () => {
+    const strategy: Strategy = {
+      holdsDeletion: (each) => each['spec'] !== undefined,
+      markDeleting: (draft) => {
+        draft['status'] = { phase: 'Terminating' };
+      },
+    };
+    const namespace = { ...object(), spec: {} };
+    const decision = decideDeletion(namespace, resource(strategy), request(), context);
+    expect(decision).toMatchObject({ kind: 'mark', object: { status: { phase: 'Terminating' } } });
+    expect(namespace).not.toHaveProperty('status');
+    expect(decision.kind === 'mark' && isRemovable(decision.object, resource(strategy))).toBe(false);
+  });
+});
