@@ -31,8 +31,10 @@ function propagationFinalizers(
       return [...others, FOREGROUND_FINALIZER];
     case 'Background':
       return others;
-    default:
+    case undefined:
       break;
+    default:
+      request.propagationPolicy satisfies never;
   }
   if (present.length !== others.length) return present;
   return resource.strategy.defaultPropagation === 'orphan' ? [...others, ORPHAN_FINALIZER] : others;

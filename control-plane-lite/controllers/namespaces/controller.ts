@@ -44,12 +44,22 @@ export async function runNamespaceController(
     onError: (name, err) =>
       deps.log.warn({ err, namespace: name }, 'Namespace could not be emptied; it is tried again'),
   });
-  const handle = deps.cache.resource(namespaces.storage).follow(({ type, current }) => {
-    if (type !== 'DELETED' && current.object().metadata.deletionTimestamp !== undefined)
-      queue.add(current.name);
+  const ending = new Set<string>();
+  const following = followAll({
+    registry: deps.registry,
+    cache: deps.cache,
+    wanted: isCollectable,
+    onChange(resource, { type, current }) {
+      const deleted = type === 'DELETED';
+      if (resource === namespaces && deleted) ending.delete(current.name);
+      else if (resource === namespaces && current.object().metadata.deletionTimestamp !== undefined) {
+        ending.add(current.name);
+        queue.add(current.name);
+      } else if (deleted && ending.has(current.namespace)) queue.add(current.namespace);
+    },
   });
   await queue.run(signal);
-  handle.close();
+  following.close();
 }
 
 async function visit(
