@@ -54,6 +54,14 @@ function decodeBytes(value: unknown): ScalarResult {
   return BASE64.test(text) ? accept(text) : wrongValue('must be standard base64 with padding');
 }
 
+/** Whether a text is plainly a time in its canonical form, `2022-05-03T09:15:59Z`; false says nothing. */
+function isCanonicalTime(text: string): boolean {
+  if (text.length !== 20 || !CANONICAL_TIME.test(text)) return false;
+  // Every month has 28 days; the others are left to the parser.
+  return text.charCodeAt(8) < 0x32 || text.charCodeAt(9) < NINE;
+}
+const CANONICAL_TIME = /^[12]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d)T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
+
 /** Runs a parser and turns its own error into a result. */
 function tryParse(parse: () => unknown): ScalarResult {
   try {
@@ -67,6 +75,22 @@ function tryParse(parse: () => unknown): ScalarResult {
   }
 }
 
+/** Suffixes with which an amount below 1000 that does not begin with a zero is as short as it can be. */
+const SHORT_SUFFIXES: ReadonlySet<string> = new Set(['', 'm', 'k', 'M', 'G', 'T', 'Ki', 'Mi', 'Gi', 'Ti']);
+const ZERO = 0x30;
+const NINE = 0x39;
+const isDigit = (code: number): boolean => code >= ZERO && code <= NINE;
+
+/** Whether a text is plainly a quantity in its canonical form, as most are; false says nothing. */
+export function isCanonicalQuantity(text: string): boolean {
+  const { length } = text;
+  if (length === 0 || length > 5) return false;
+  let digits = 0;
+  while (digits < length && isDigit(text.charCodeAt(digits))) digits += 1;
+  if (digits === 0 || digits > 3 || text.charCodeAt(0) === ZERO) return false;
+  return digits === length || SHORT_SUFFIXES.has(text.slice(digits));
+}
+
 function decodeQuantity(value: unknown): ScalarResult {
   if (typeof value !== 'string' && typeof value !== 'number') return wrongType('a quantity', value);
   return tryParse(() => canonicalizeQuantity(typeof value === 'string' ? value.trim() : value));
@@ -74,6 +98,7 @@ function decodeQuantity(value: unknown): ScalarResult {
 
 function decodeTime(value: unknown, micro: boolean): ScalarResult {
   if (typeof value !== 'string') return wrongType('a time as text', value);
+  if (!micro && isCanonicalTime(value)) return accept(value);
   return tryParse(() => {
     const nanos = parseTimeNanos(value);
     return micro ? formatMicroTime(nanos) : formatTime(parseTime(value));

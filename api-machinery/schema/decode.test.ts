@@ -2,6 +2,7 @@ import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '../vocabulary.ts';
 import { decode } from './decode.ts';
 import type { ConfigMap, Pod, Secret } from './gen/core-v1.ts';
+import { jsonFields, parseTypeName } from './registry.ts';
 import { suggest } from './suggestion.ts';
 
 const pod = (container: object, spec: object = {}): object => ({
@@ -140,6 +141,32 @@ describe('decode', () => {
     expect(detail(pod({ volumeMount: [] }))).toContain('did you mean "volumeMounts"?');
     expect(detail(pod({ imagePullPolicy: 'always' }))).toContain('did you mean "Always"?');
     expect(detail(pod({ somethingElse: 1 }))).not.toContain('did you mean');
+  });
+
+  it('gives members in the order of the type, however they came', () => {
+    const { value } = decode<Pod>('core/v1.Pod', {
+      spec: { containers: [{ image: 'i', name: 'a' }] },
+      kind: 'Pod',
+    });
+    expect(JSON.stringify(value)).toBe('{"kind":"Pod","spec":{"containers":[{"name":"a","image":"i"}]}}');
+  });
+
+  it('speaks the vocabulary asked for', () => {
+    const node = (member: string): object => ({ status: { nodeInfo: { [member]: 'v1.24.0' } } });
+    const found = (member: string, name: 'plat' | 'kubernetes'): readonly string[] =>
+      decode('core/v1.Node', node(member), {
+        vocabulary: VOCABULARIES[name],
+        missingFields: 'ignore',
+      }).errors.map((error) => error.kind);
+    const field = jsonFields(parseTypeName('core/v1.NodeSystemInfo')).find(({ upstream }) => upstream);
+    const [own, upstream] = [field?.json ?? '', field?.upstream ?? ''];
+    expect([found(own, 'plat'), found(upstream, 'kubernetes')]).toEqual([[], []]);
+    expect([found(upstream, 'plat'), found(own, 'kubernetes')]).toEqual([['FieldUnknown'], ['FieldUnknown']]);
+  });
+
+  it('ends its list of faults somewhere, and soon', () => {
+    const data = Object.fromEntries(Array.from({ length: 20_000 }, (_, index) => [`unknown${index}`, 1]));
+    expect(decode('core/v1.Pod', data).errors.length).toBeLessThan(300);
   });
 
   it('does not change its input', () => {

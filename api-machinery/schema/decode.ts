@@ -1,23 +1,26 @@
 /** From an unknown JSON value to an API object: every member is checked against the schema, every fault is
- *  reported with its path, and values get their canonical form. Pure; the input is not changed. */
+ *  reported with its path, and values get their canonical form. Pure; the input is not changed. On the path of
+ *  every write: no text of a path is built before there is a fault. */
 
 import { setMember } from '../codec/json.ts';
 import { formatPath, type PathElement } from '../codec/limits.ts';
 import type { FieldError, FieldErrorKind } from '../meta/field-error.ts';
-import { decodeScalar, describe } from './decode-scalar.ts';
+import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import {
-  isRequired,
-  type JsonField,
-  jsonFields,
-  parseTypeName,
-  type Scalar,
-  shapeOf,
-  type TypeName,
-  typeOf,
-} from './registry.ts';
+  type MemberPlan,
+  planOf,
+  type StructPlan,
+  TEXT_PLAN,
+  type ValuePlan,
+  zeroValue,
+} from './decode-plan.ts';
+import { decodeScalar, describe, isCanonicalQuantity } from './decode-scalar.ts';
+import type { Scalar } from './registry.ts';
 import { didYouMean } from './suggestion.ts';
 
 export interface DecodeOptions {
+  /** Whose member names the value has, and the result gets. Default our own. */
+  readonly vocabulary?: Vocabulary;
   /** Path at which the value stands; default none. */
   readonly path?: readonly PathElement[];
   /** What to do with members that the type does not have. Either way they are left out of the result.
@@ -33,10 +36,10 @@ export interface Decoded<T> {
   readonly errors: readonly FieldError[];
 }
 
-/** Members whose value never appears in an error. */
-const SECRET_FIELDS: ReadonlySet<string> = new Set(['Secret.data', 'Secret.stringData', 'EnvVar.value']);
-/** Above any depth that the codecs let through; ends schemas that contain themselves. */
+/** Above any depth that the codecs let through; ends values that contain themselves. */
 const MAX_DEPTH = 200;
+/** Nobody reads more; one large body must not take long to be refused. */
+const MAX_FAULTS = 200;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -45,138 +48,175 @@ class Decoder {
   readonly errors: FieldError[] = [];
   readonly #path: PathElement[];
   readonly #options: DecodeOptions;
+  readonly #thorough: boolean;
   #hidden = false;
 
-  constructor(options: DecodeOptions) {
+  constructor(options: DecodeOptions, thorough: boolean) {
     this.#options = options;
-    this.#path = [...(options.path ?? [])];
+    this.#thorough = thorough;
+    this.#path = options.path === undefined ? [] : [...options.path];
   }
 
   #report(kind: FieldErrorKind, detail: string, badValue?: unknown): undefined {
+    if (this.errors.length >= MAX_FAULTS) return undefined;
     const shown = this.#hidden || badValue === undefined || typeof badValue === 'object' ? {} : { badValue };
     this.errors.push({ kind, field: formatPath(this.#path), detail, ...shown });
     return undefined;
   }
 
-  #at<T>(element: PathElement, work: () => T): T {
-    this.#path.push(element);
-    const result = work();
-    this.#path.pop();
-    return result;
-  }
-
-  decode(type: string, packageName: string, value: unknown): unknown {
-    if (this.#path.length > MAX_DEPTH) return this.#report('FieldValueInvalid', 'nested too deeply');
-    const shape = shapeOf(type, packageName);
-    switch (shape.kind) {
+  decode(plan: ValuePlan, value: unknown): unknown {
+    switch (plan.kind) {
       case 'scalar':
-        return this.#scalar(shape.scalar, value);
-      case 'list':
-        return this.#list(shape.element, packageName, value);
-      case 'map':
-        return this.#map(shape.element, packageName, value);
+        return this.#scalar(plan.scalar, value);
       case 'struct':
-        return this.struct(shape.name, value);
+        return this.#struct(plan, value);
+      case 'list':
+        return this.#list(plan.element, value);
+      case 'map':
+        return this.#map(plan.element, plan.ofText, value);
+      case 'special':
+        return this.#special(plan.form, plan.schema, value);
       default:
-        return shape satisfies never;
+        return plan satisfies never;
     }
   }
 
   #scalar(scalar: Scalar, value: unknown): unknown {
+    // Most of what there is: needs neither a result object nor a look at the rules.
+    if (typeof value === 'string' && (scalar === 'string' || isQuantityDone(scalar, value))) return value;
     const result = decodeScalar(scalar, value);
     if (result.ok) return result.value;
     return this.#report(result.type ? 'FieldValueTypeInvalid' : 'FieldValueInvalid', result.detail, value);
   }
 
-  #list(element: string, packageName: string, value: unknown): unknown {
+  #tooDeep(): boolean {
+    if (this.#path.length <= MAX_DEPTH) return false;
+    this.#report('FieldValueInvalid', 'nested too deeply');
+    return true;
+  }
+
+  #list(element: ValuePlan, value: unknown): unknown {
     if (!Array.isArray(value)) {
       return this.#report('FieldValueTypeInvalid', `must be a list, not ${describe(value)}`, value);
     }
+    if (this.#tooDeep()) return undefined;
     const items: readonly unknown[] = value;
-    return items.flatMap((item, index) =>
-      this.#at(index, () => {
-        if (item === null) this.#report('FieldValueTypeInvalid', 'list item must not be null');
-        const decoded = item === null ? undefined : this.decode(element, packageName, item);
-        // Keeps the index of every other item, so that later errors have the right path.
-        return [decoded ?? zeroValue(element, packageName)];
-      }),
-    );
+    const result: unknown[] = [];
+    for (let index = 0; index < items.length; index += 1) {
+      const item = items[index];
+      this.#path.push(index);
+      let decoded: unknown;
+      if (item === null) this.#report('FieldValueTypeInvalid', 'list item must not be null');
+      else decoded = this.decode(element, item);
+      this.#path.pop();
+      // Keeps the index of every other item, so that later errors have the right path.
+      result.push(decoded ?? zeroValue(element));
+    }
+    return result;
   }
 
-  #map(element: string, packageName: string, value: unknown): unknown {
+  #map(element: ValuePlan, ofText: boolean, value: unknown): unknown {
     if (!isObject(value)) {
       return this.#report('FieldValueTypeInvalid', `must be an object, not ${describe(value)}`, value);
     }
+    if (this.#tooDeep()) return undefined;
     const result: Record<string, unknown> = {};
-    for (const [key, member] of Object.entries(value)) {
+    for (const key of Object.keys(value)) {
       // An empty value in YAML (`key:`) is the empty text, as in the field.
-      const given = member === null && (element === 'string' || element === 'bytes') ? '' : member;
-      const decoded = this.#at(key, () => this.decode(element, packageName, given));
+      const given = ofText && value[key] === null ? '' : value[key];
+      this.#path.push(key);
+      const decoded = this.decode(element, given);
+      this.#path.pop();
       if (decoded !== undefined) setMember(result, key, decoded);
     }
     return result;
   }
 
-  struct(name: TypeName, value: unknown): unknown {
-    const fact = typeOf(name);
-    if (fact.jsonForm !== undefined) return this.#special(fact.jsonForm, name, value);
+  #struct(plan: StructPlan, value: unknown): unknown {
     if (!isObject(value)) {
       return this.#report('FieldValueTypeInvalid', `must be an object, not ${describe(value)}`, value);
     }
+    if (this.#tooDeep()) return undefined;
+    return this.#thorough ? this.#structInOrder(plan, value) : this.#structAsGiven(plan, value);
+  }
+
+  /** Looks at what is there rather than at all that could be. Where something is wrong `decode`
+   *  starts anew, to give the faults in the order of the type's members. */
+  #structAsGiven(plan: StructPlan, value: Readonly<Record<string, unknown>>): unknown {
     const result: Record<string, unknown> = {};
-    const fields = jsonFields(name);
-    const known = fields.map((field) => field.json);
-    if (fact.kind === true) {
-      known.push('apiVersion', 'kind');
-      for (const member of ['apiVersion', 'kind']) this.#typeMember(result, member, value[member]);
-    }
-    for (const field of fields) this.#field(name, field, result, value);
-    for (const key of Object.keys(value)) {
-      if (!known.includes(key) && this.#options.unknownFields !== 'ignore') {
-        this.#at(key, () =>
-          this.#report('FieldUnknown', `${name.typeName} has no such field${didYouMean(key, known)}`),
-        );
+    const { members } = plan;
+    let last = -1;
+    let ordered = true;
+    for (const key in value) {
+      const member = members.get(key);
+      if (member === undefined) {
+        if (this.#options.unknownFields !== 'ignore') this.#report('FieldUnknown', '');
+        continue;
       }
+      const given = value[key];
+      if (given === null || given === undefined) continue;
+      if (member.index < last) ordered = false;
+      last = member.index;
+      this.#member(member, given, result);
     }
+    for (const member of plan.required) {
+      const given = value[member.name];
+      if (given !== undefined && given !== null) continue;
+      this.#missing(member, result);
+      ordered = false;
+    }
+    return ordered ? result : inOrder(plan, result);
+  }
+
+  #structInOrder(plan: StructPlan, value: Readonly<Record<string, unknown>>): unknown {
+    const result: Record<string, unknown> = {};
+    for (const member of plan.members.values()) {
+      const given = Object.hasOwn(value, member.name) ? value[member.name] : undefined;
+      if (given !== undefined && given !== null) this.#member(member, given, result);
+      else if (member.required) this.#missing(member, result);
+    }
+    if (this.#options.unknownFields !== 'ignore') this.#unknown(plan, value);
     return result;
   }
 
-  #typeMember(result: Record<string, unknown>, member: string, value: unknown): void {
-    if (value === undefined || value === null) return;
-    const decoded = this.#at(member, () => this.#scalar('string', value));
-    if (decoded !== undefined) result[member] = decoded;
+  #member(member: MemberPlan, given: unknown, result: Record<string, unknown>): void {
+    const { name, value } = member;
+    this.#path.push(name);
+    const outer = this.#hidden;
+    if (member.hidden) this.#hidden = true;
+    let decoded = this.decode(value, given);
+    if (member.words !== undefined && decoded !== undefined) this.#checkWords(member.words, decoded);
+    this.#hidden = outer;
+    this.#path.pop();
+    if (decoded === undefined && member.required) decoded = zeroValue(value);
+    if (decoded !== undefined) result[name] = decoded;
   }
 
-  #field(
-    owner: TypeName,
-    field: JsonField,
-    result: Record<string, unknown>,
-    value: Readonly<Record<string, unknown>>,
-  ): void {
-    const { json, type, packageName } = field;
-    const given = Object.hasOwn(value, json) ? value[json] : undefined;
-    this.#at(json, () => {
-      let decoded: unknown;
-      if (given !== undefined && given !== null) {
-        const outer = this.#hidden;
-        this.#hidden = outer || SECRET_FIELDS.has(`${owner.typeName}.${json}`);
-        decoded = this.#checkEnum(field, this.decode(type, packageName, given));
-        this.#hidden = outer;
-      } else if (isRequired(field) && this.#options.missingFields !== 'ignore') {
-        this.#report('FieldValueRequired', '');
-      }
-      decoded ??= isRequired(field) ? zeroValue(type, packageName) : undefined;
-      if (decoded !== undefined) result[json] = decoded;
-    });
+  #missing(member: MemberPlan, result: Record<string, unknown>): void {
+    if (this.#options.missingFields !== 'ignore') {
+      this.#path.push(member.name);
+      this.#report('FieldValueRequired', '');
+      this.#path.pop();
+    }
+    const zero = zeroValue(member.value);
+    if (zero !== undefined) result[member.name] = zero;
   }
 
-  #checkEnum(field: JsonField, value: unknown): unknown {
-    const supported = field.enum;
-    if (supported === undefined || value === undefined || value === '') return value;
-    const bad = (Array.isArray(value) ? value : [value]).filter(
-      (item: unknown): item is string => typeof item === 'string' && !supported.includes(item),
-    );
-    for (const item of bad) {
+  #unknown(plan: StructPlan, value: Readonly<Record<string, unknown>>): void {
+    for (const key of Object.keys(value)) {
+      if (plan.members.has(key)) continue;
+      if (this.errors.length >= MAX_FAULTS) return;
+      this.#path.push(key);
+      const hint = didYouMean(key, [...plan.members.keys()]);
+      this.#report('FieldUnknown', `${plan.typeName} has no such field${hint}`);
+      this.#path.pop();
+    }
+  }
+
+  #checkWords(supported: readonly string[], value: unknown): void {
+    if (value === '' || (typeof value === 'string' && supported.includes(value))) return;
+    for (const item of Array.isArray(value) ? value : [value]) {
+      if (typeof item !== 'string' || supported.includes(item)) continue;
       const words = supported.map((word) => JSON.stringify(word)).join(', ');
       this.#report(
         'FieldValueNotSupported',
@@ -184,59 +224,44 @@ class Decoder {
         item,
       );
     }
-    return value;
   }
 
   /** Types with a JSON form of their own that are not shared scalars. */
-  #special(form: string, name: TypeName, value: unknown): unknown {
-    const own = `${name.packageName}.JSONSchemaProps`;
+  #special(form: string, schema: ValuePlan, value: unknown): unknown {
+    if (this.#tooDeep()) return undefined;
     const isText = Array.isArray(value) && value.every((item) => typeof item === 'string');
-    if (form === 'string-array') return this.#list('string', name.packageName, value);
+    if (form === 'string-array') return this.#list(TEXT_PLAN, value);
     if (form === 'schema-object|bool' && typeof value === 'boolean') return value;
-    if (form === 'schema-object|array' && Array.isArray(value))
-      return this.#list(own, name.packageName, value);
+    if (form === 'schema-object|array' && Array.isArray(value)) return this.#list(schema, value);
     if (form === 'schema-object|string-array' && isText) return value;
-    return form.startsWith('schema-object') ? this.decode(own, name.packageName, value) : value;
+    return form.startsWith('schema-object') ? this.decode(schema, value) : value;
   }
 }
 
-/** What stands for an absent value of a type that must not be absent. */
-function zeroValue(type: string, packageName: string): unknown {
-  const shape = shapeOf(type, packageName);
-  if (shape.kind === 'list') return [];
-  if (shape.kind === 'map') return {};
-  if (shape.kind === 'struct') {
-    const required = jsonFields(shape.name).filter(isRequired);
-    return Object.fromEntries(
-      required.map((field) => [field.json, zeroValue(field.type, field.packageName)]),
-    );
+/** The same members in output order, so that equal objects have equal texts. */
+function inOrder(plan: StructPlan, object: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const name of plan.members.keys()) {
+    const value = object[name];
+    if (value !== undefined) result[name] = value;
   }
-  return ZERO_SCALARS.get(shape.scalar);
+  return result;
 }
 
-const ZERO_SCALARS: ReadonlyMap<Scalar, unknown> = new Map<Scalar, unknown>([
-  ['string', ''],
-  ['bytes', ''],
-  ['bool', false],
-  ['int32', 0],
-  ['int64', 0],
-  ['uint32', 0],
-  ['uint64', 0],
-  ['float', 0],
-  ['double', 0],
-  ['Quantity', '0'],
-  ['QuantityValue', '0'],
-  ['IntOrString', 0],
-  ['Duration', '0s'],
-]);
+const isQuantityDone = (scalar: Scalar, value: string): boolean =>
+  (scalar === 'Quantity' || scalar === 'QuantityValue') && isCanonicalQuantity(value);
 
 /** Decodes a value as the type named, such as `core/v1.Pod`; `T` is that type in `gen/`. Null counts as absent,
  *  closed sets of words are enforced, quantities, times and base64 get their canonical text.
  *  @throws UnknownTypeError if there is no such type */
 export function decode<T>(typeRef: string, value: unknown, options: DecodeOptions = {}): Decoded<T> {
-  const decoder = new Decoder(options);
-  const name = parseTypeName(typeRef);
-  const decoded = decoder.struct(name, value) ?? zeroValue(typeRef, name.packageName);
+  const plan = planOf(typeRef, options.vocabulary ?? VOCABULARIES.plat);
+  let decoder = new Decoder(options, false);
+  let decoded = decoder.decode(plan, value);
+  if (decoder.errors.length > 0) {
+    decoder = new Decoder(options, true);
+    decoded = decoder.decode(plan, value);
+  }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `gen/` and the decoder come from one table
-  return { value: decoded as T, errors: decoder.errors };
+  return { value: (decoded ?? zeroValue(plan)) as T, errors: decoder.errors };
 }

@@ -1,0 +1,167 @@
+/** What the decoder needs to know of a type, read from the tables once: members by their names on the wire, in
+ *  output order. Types that contain themselves make plans that contain themselves. Pure. */
+import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
+import {
+  formatTypeName,
+  isRequired,
+  type JsonField,
+  jsonFields,
+  parseTypeName,
+  type Scalar,
+  shapeOf,
+  type TypeName,
+  typeOf,
+  wireName,
+} from './registry.ts';
+import { remember } from './remember.ts';
+
+export type ValuePlan =
+  | { readonly kind: 'scalar'; readonly scalar: Scalar }
+  | { readonly kind: 'list'; readonly element: ValuePlan }
+  | {
+      readonly kind: 'map';
+      readonly element: ValuePlan;
+      /** Null stands for the empty text. */
+      readonly ofText: boolean;
+    }
+  | StructPlan
+  /** A JSON form of its own: a list of texts, anything, or a schema in one of several forms. */
+  | { readonly kind: 'special'; readonly form: string; readonly schema: ValuePlan };
+
+export interface StructPlan {
+  readonly kind: 'struct';
+  readonly typeName: string;
+  /** In output order; for objects `kind` and `apiVersion` come first. */
+  readonly members: ReadonlyMap<string, MemberPlan>;
+  /** Those that must not be absent. */
+  readonly required: readonly MemberPlan[];
+}
+
+export interface MemberPlan {
+  readonly name: string;
+  /** Place in the output. */
+  readonly index: number;
+  readonly value: ValuePlan;
+  readonly required: boolean;
+  /** Its value never appears in an error. */
+  readonly hidden: boolean;
+  readonly words: readonly string[] | undefined;
+}
+
+const SECRET_FIELDS: ReadonlySet<string> = new Set(['Secret.data', 'Secret.stringData', 'EnvVar.value']);
+
+export const TEXT_PLAN: ValuePlan = { kind: 'scalar', scalar: 'string' };
+
+const typeMember = (name: string, index: number): MemberPlan => ({
+  name,
+  index,
+  value: TEXT_PLAN,
+  required: false,
+  hidden: false,
+  words: undefined,
+});
+
+function createPlanner(vocabulary: Vocabulary): (name: TypeName) => ValuePlan {
+  const plans = new Map<string, ValuePlan>();
+
+  function memberPlan(owner: TypeName, field: JsonField, index: number): MemberPlan {
+    return {
+      name: wireName(field, vocabulary),
+      index,
+      value: valuePlan(field.type, field.packageName),
+      required: isRequired(field),
+      hidden: SECRET_FIELDS.has(`${owner.typeName}.${field.json}`),
+      words: field.enum,
+    };
+  }
+
+  function valuePlan(type: string, packageName: string): ValuePlan {
+    const shape = shapeOf(type, packageName);
+    switch (shape.kind) {
+      case 'scalar':
+        return { kind: 'scalar', scalar: shape.scalar };
+      case 'list':
+        return { kind: 'list', element: valuePlan(shape.element, packageName) };
+      case 'map': {
+        const ofText = shape.element === 'string' || shape.element === 'bytes';
+        return { kind: 'map', element: valuePlan(shape.element, packageName), ofText };
+      }
+      case 'struct':
+        return typePlan(shape.name);
+      default:
+        return shape satisfies never;
+    }
+  }
+
+  function typePlan(name: TypeName): ValuePlan {
+    const key = formatTypeName(name);
+    const known = plans.get(key);
+    if (known !== undefined) return known;
+    const { jsonForm, kind } = typeOf(name);
+    if (jsonForm !== undefined) {
+      const schema = jsonForm.startsWith('schema-object')
+        ? typePlan({ ...name, typeName: 'JSONSchemaProps' })
+        : TEXT_PLAN;
+      return { kind: 'special', form: jsonForm, schema };
+    }
+    const members = new Map<string, MemberPlan>();
+    const required: MemberPlan[] = [];
+    // Known before its members are: types contain themselves.
+    const plan: StructPlan = { kind: 'struct', typeName: name.typeName, members, required };
+    plans.set(key, plan);
+    const own = kind === true ? ['kind', 'apiVersion'] : [];
+    const all = [
+      ...own.map(typeMember),
+      ...jsonFields(name).map((field, index) => memberPlan(name, field, own.length + index)),
+    ];
+    for (const member of all) members.set(member.name, member);
+    required.push(...all.filter((member) => member.required));
+    return plan;
+  }
+
+  return typePlan;
+}
+
+const plannerOf = remember((vocabularyName) =>
+  createPlanner(VOCABULARIES[vocabularyName === 'kubernetes' ? 'kubernetes' : 'plat']),
+);
+
+/** The plan of a type: `planOf('core/v1.Pod', vocabulary)`.
+ *  @throws UnknownTypeError */
+export function planOf(typeRef: string, vocabulary: Vocabulary): ValuePlan {
+  return plannerOf(vocabulary.name)(parseTypeName(typeRef));
+}
+
+/** What stands for an absent value of a type that must not be absent; a new one at each call. */
+export function zeroValue(plan: ValuePlan): unknown {
+  switch (plan.kind) {
+    case 'scalar':
+      return ZERO_SCALARS.get(plan.scalar);
+    case 'list':
+      return [];
+    case 'map':
+      return {};
+    case 'struct':
+      return Object.fromEntries(plan.required.map((member) => [member.name, zeroValue(member.value)]));
+    case 'special':
+      return plan.form === 'string-array' ? [] : {};
+    default:
+      return plan satisfies never;
+  }
+}
+
+const ZERO_SCALARS: ReadonlyMap<Scalar, unknown> = new Map<Scalar, unknown>([
+  ['string', ''],
+  ['bytes', ''],
+  ['bool', false],
+  ['int32', 0],
+  ['int64', 0],
+  ['uint32', 0],
+  ['uint64', 0],
+  ['float', 0],
+  ['double', 0],
+  ['Quantity', '0'],
+  ['QuantityValue', '0'],
+  ['IntOrString', 0],
+  ['Duration', '0s'],
+]);

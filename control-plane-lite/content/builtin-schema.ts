@@ -1,0 +1,66 @@
+/** How objects of the built-in kinds are read, from the type tables. Pure. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import { decode } from '#api/schema/decode.ts';
+import { applyDefaultsInPlace } from '#api/schema/defaults.ts';
+import { parseTypeName, wireApiVersion } from '#api/schema/registry.ts';
+import type { TypeModel } from '#api/schema/type-model.ts';
+import { typeModelOf } from '#api/schema/type-model-builtin.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiObject, DecodedObject, ObjectSchema } from '../resources/contract.ts';
+
+export interface BuiltinSchemaOptions {
+  readonly vocabulary: Vocabulary;
+  /** Feature gates that are on. */
+  readonly gates: ReadonlySet<string>;
+}
+
+const NO_FAULTS: readonly FieldError[] = [];
+const isUnknown = ({ kind }: FieldError): boolean => kind === 'FieldUnknown';
+
+/** An object as the decoder gives it: the members that every object has may be missing. */
+interface Raw extends Record<string, unknown> {
+  readonly kind?: string;
+  readonly apiVersion?: string;
+  readonly metadata?: ApiObject['metadata'];
+}
+
+const isComplete = (raw: Raw): raw is ApiObject =>
+  raw.kind !== undefined && raw.apiVersion !== undefined && raw.metadata !== undefined;
+
+/** The schema of a built-in type such as `core/v1.Pod`.
+ *  @throws UnknownTypeError if the tables do not have it */
+export function createBuiltinSchema(
+  typeRef: string,
+  { vocabulary, gates }: BuiltinSchemaOptions,
+): ObjectSchema {
+  const { packageName, typeName } = parseTypeName(typeRef);
+  const apiVersion = wireApiVersion(packageName, vocabulary);
+  const decodeOptions = { vocabulary, missingFields: 'ignore' } as const;
+  const defaultOptions = { vocabulary, gates };
+  let model: TypeModel | undefined;
+
+  const complete = (raw: Raw): ApiObject =>
+    isComplete(raw) ? raw : { kind: typeName, apiVersion, metadata: {}, ...raw };
+
+  function read(value: unknown): DecodedObject {
+    const { value: raw, errors } = decode<Raw>(typeRef, value, decodeOptions);
+    const object = complete(raw);
+    applyDefaultsInPlace(typeRef, object, defaultOptions);
+    if (errors.length === 0) return { object, errors: NO_FAULTS, unknown: NO_FAULTS };
+    return {
+      object,
+      errors: errors.filter((error) => !isUnknown(error)),
+      unknown: errors.filter(isUnknown),
+    };
+  }
+
+  return {
+    typeRef,
+    decode: read,
+    applyDefaults: (draft) => applyDefaultsInPlace(typeRef, draft, defaultOptions),
+    get model() {
+      model ??= typeModelOf(typeRef, vocabulary);
+      return model;
+    },
+  };
+}
