@@ -58,7 +58,7 @@ export interface EventEncoder {
 }
 
 export interface WatchOptions extends Selection {
-  /** One object only. */
+  /** One object only; with its namespace, if it has one. */
   readonly name?: string;
   /** `revision`: events after it. `state`: first an ADDED for every object of the newest state. */
   readonly start: { readonly kind: 'revision'; readonly revision: number } | { readonly kind: 'state' };
@@ -73,6 +73,9 @@ export interface ByteSink {
   write(bytes: Buffer): void;
   /** The watcher is over, for the server's reasons: history is lost, or the store is away. */
   end(reason: 'expired' | 'unavailable'): void;
+  /** Asked between the pieces of a long start: resolves when the client has taken most of what was written;
+   *  `undefined`, or no such function: go on at once. */
+  drained?(): Promise<void> | undefined;
 }
 
 export interface ResourceCache {
@@ -82,8 +85,8 @@ export interface ResourceCache {
   get(key: string): CachedObject | undefined;
   /** @throws CacheError `expired` if the revision is older than what is kept, `future` if it isn't there yet. */
   list(options: ListOptions): ListPage | Promise<ListPage>;
-  /** @throws CacheError `expired` */
-  watch(options: WatchOptions, encoder: EventEncoder, sink: ByteSink): WatchHandle;
+  /** Nothing is written before this returns. @throws CacheError `expired`, `unavailable` */
+  watch(options: WatchOptions, encoder: EventEncoder, sink: ByteSink): Watch;
   /** Calls for every change, for parts of the server itself (controllers, authorizer, admission). First the state. */
   follow(listener: (change: CacheChange) => void): WatchHandle;
   readonly size: number;
@@ -99,10 +102,18 @@ export interface WatchHandle {
   close(): void;
 }
 
+export interface Watch extends WatchHandle {
+  /** Closes it in good order, when its time is up: writes what is due and, if asked for, a last bookmark. */
+  finish(): void;
+}
+
 /** All resources of one store. */
 export interface Cache {
   /** The cache of a storage; made when first asked for. `selectable` tells the fields that selectors may name. */
   resource(storage: StorageInfo, selectable?: SelectableFields): ResourceCache;
+  /** Tells of which object the bytes were made that are about to be stored, so that they need not be parsed for
+   *  its selectable fields. The object is never to be changed from then on. */
+  offer(stored: Buffer, object: ApiObject): void;
   /** No longer kept (a removed custom resource). */
   forget(storage: StorageInfo): void;
   /** Everything up to this revision was applied. */

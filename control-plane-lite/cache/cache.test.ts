@@ -1,0 +1,564 @@
+import { describe, expect, test } from 'vitest';
+import { parseFieldSelector } from '#api/meta/field-selectors.ts';
+import { parseLabelSelector } from '#api/meta/selectors.ts';
+import { StoreError } from '../store/contract.ts';
+import {
+  createCacheFixture,
+  createCollectingSink,
+  EVERYTHING,
+  fromRevision,
+  fromState,
+  lineEncoder,
+  NODES,
+  podOf,
+  settle,
+} from '../testing/cache-fixture.ts';
+import { type CacheChange, CacheError, type ListPage } from './contract.ts';
+import { toStored } from './stored-form.ts';
+
+const keysOf = (page: ListPage): readonly string[] => page.items.map(({ key }) => key);
+
+describe('list', () => {
+  test('shows what was there at start and what came later, in order of keys', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.put('default/b');
+    await fixture.put('default-2/z');
+    await fixture.start();
+    await fixture.put('default/a');
+    const page = await fixture.pods.list(EVERYTHING);
+    expect(keysOf(page)).toEqual(['default-2/z', 'default/a', 'default/b']);
+    expect(page.revision).toBe(3);
+    expect(page.next).toBeUndefined();
+  });
+
+  test('selects by namespace, labels and fields', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.put('a/1', { labels: { app: 'x' }, node: 'n1' });
+    await fixture.put('a/2', { labels: { app: 'y' }, node: 'n1' });
+    await fixture.put('b/1', { labels: { app: 'x' }, node: 'n2' });
+    await fixture.start();
+    const { pods } = fixture;
+    const labels = parseLabelSelector('app=x');
+    expect(keysOf(await pods.list({ ...EVERYTHING, namespace: 'a' }))).toEqual(['a/1', 'a/2']);
+    expect(keysOf(await pods.list({ labels, fields: [] }))).toEqual(['a/1', 'b/1']);
+    const fields = parseFieldSelector('spec.nodeName=n1,metadata.name!=2');
+    expect(keysOf(await pods.list({ labels, fields }))).toEqual(['a/1']);
+  });
+
+  test('pages show one state, whatever happens between them', async () => {
+    await using fixture = createCacheFixture();
+    for (const name of ['a', 'b', 'c', 'd', 'e']) await fixture.put(`n/${name}`);
+    await fixture.start();
+    const { pods } = fixture;
+    const first = await pods.list({ ...EVERYTHING, limit: 2 });
+    expect(first).toMatchObject({ next: 'n/b', remaining: 3, revision: 5 });
+    await fixture.remove('n/c');
+    await fixture.put('n/d', { node: 'changed' });
+    await fixture.put('n/bb');
+    const second = await pods.list({ ...EVERYTHING, limit: 2, after: 'n/b', revision: 5 });
+    expect(keysOf(second)).toEqual(['n/c', 'n/d']);
+    expect(second.items[1]?.object()['spec']).toEqual({ nodeName: '' });
+    expect(second).toMatchObject({ next: 'n/d', remaining: 1, revision: 5 });
+    const third = await pods.list({ ...EVERYTHING, limit: 2, after: 'n/d', revision: 5 });
+    expect(keysOf(third)).toEqual(['n/e']);
+    expect(third.next).toBeUndefined();
+    expect(third.remaining).toBeUndefined();
+  });
+
+  test('does not say how many are left of a selection, nor promise a page without any', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.put('n/a', { labels: { app: 'x' } });
+    await fixture.put('n/b');
+    await fixture.put('n/c', { labels: { app: 'x' } });
+    await fixture.put('n/d');
+    await fixture.start();
+    const labels = parseLabelSelector('app=x');
+    const first = await fixture.pods.list({ labels, fields: [], limit: 1 });
+    expect(first.next).toBe('n/a');
+    expect(first.remaining).toBeUndefined();
+    const second = await fixture.pods.list({ labels, fields: [], limit: 1, after: 'n/a' });
+    expect(keysOf(second)).toEqual(['n/c']);
+    expect(second.next).toBeUndefined();
+  });
+
+  test('asks the store for a state that it has forgotten, until the store has too', async () => {
+    await using fixture = createCacheFixture({ historyChanges: 1, replayRevisions: 0 });
+    await fixture.put('n/a');
+    await fixture.put('n/b');
+    await fixture.start();
+    await fixture.put('n/c');
+    await fixture.remove('n/a');
+    const { pods, store } = fixture;
+    expect(keysOf(await pods.list({ ...EVERYTHING, revision: 1 }))).toEqual(['n/a']);
+    const page = await pods.list({ ...EVERYTHING, revision: 2, namespace: 'n', limit: 1 });
+    expect(page).toMatchObject({ next: 'n/a', revision: 2 });
+    const last = await pods.list({ ...EVERYTHING, revision: 2, namespace: 'n', limit: 1, after: 'n/a' });
+    expect(keysOf(last)).toEqual(['n/b']);
+    expect(last.items[0]?.object().metadata.resourceVersion).toBe('2');
+    await store.compact(3);
+    await expect(async () => pods.list({ ...EVERYTHING, revision: 2 })).rejects.toMatchObject({
+      reason: 'expired',
+    });
+  });
+
+  test('refuses a revision that is yet to come, and everything before the first state', async () => {
+    await using fixture = createCacheFixture();
+    expect(() => fixture.pods.list(EVERYTHING)).toThrow(expect.objectContaining({ reason: 'unavailable' }));
+    await fixture.start();
+    expect(() => fixture.pods.list({ ...EVERYTHING, revision: 9 })).toThrow(CacheError);
+  });
+});
+
+describe('watch', () => {
+  test('begins with the state, then tells of changes, each turn in one write', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.put('n/a');
+    await fixture.start();
+    const sink = createCollectingSink();
+    fixture.pods.watch(fromState({ markInitialEnd: true }), lineEncoder, sink);
+    expect(sink.lines).toEqual([]);
+    await settle();
+    expect(sink.lines).toEqual(['ADDED n/a 1', 'BOOKMARK 1 end']);
+    await fixture.put('n/b');
+    await fixture.put('n/a');
+    await fixture.remove('n/b');
+    await settle();
+    expect(sink.lines.slice(2)).toEqual(['ADDED n/b 2', 'MODIFIED n/a 3', 'DELETED n/b 4']);
+    expect(sink.writes).toBe(2);
+  });
+
+  test('resumes from a revision without gap or duplicate', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    for (const name of ['a', 'b', 'c']) await fixture.put(`n/${name}`);
+    const sink = createCollectingSink();
+    fixture.pods.watch(fromRevision(1), lineEncoder, sink);
+    await fixture.put('n/d');
+    await settle();
+    await fixture.put('n/e');
+    await settle();
+    expect(sink.lines).toEqual(['ADDED n/b 2', 'ADDED n/c 3', 'ADDED n/d 4', 'ADDED n/e 5']);
+  });
+
+  test('from a revision yet to come tells only of what comes after it', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    const [early, late] = [createCollectingSink(), createCollectingSink()];
+    fixture.pods.watch(fromRevision(0), lineEncoder, early);
+    fixture.pods.watch(fromRevision(2), lineEncoder, late);
+    await settle();
+    for (const name of ['a', 'b', 'c']) await fixture.put(`n/${name}`);
+    await settle();
+    expect(early.lines).toHaveLength(3);
+    expect(late.lines).toEqual(['ADDED n/c 3']);
+  });
+
+  test('turns changes into ADDED and DELETED where they cross the selection', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    const sink = createCollectingSink();
+    const labels = parseLabelSelector('app=x');
+    fixture.pods.watch(fromState({ labels }), lineEncoder, sink);
+    await settle();
+    await fixture.put('n/a', { labels: { app: 'y' } });
+    await fixture.put('n/a', { labels: { app: 'x' } });
+    await fixture.put('n/a', { labels: { app: 'x' }, node: 'n1' });
+    await fixture.put('n/a', { labels: { app: 'y' } });
+    await fixture.remove('n/a');
+    await settle();
+    expect(sink.lines).toEqual(['ADDED n/a 2', 'MODIFIED n/a 3', 'DELETED n/a 4']);
+  });
+
+  test('shows an object that leaves the selection as it was last seen', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    const seen: string[] = [];
+    const encoder = {
+      ...lineEncoder,
+      id: 'json',
+      encode: (type: string, { json }: { json: Buffer }) => {
+        seen.push(`${type} ${json.toString()}`);
+        return Buffer.from('x');
+      },
+    };
+    const fields = parseFieldSelector('spec.nodeName=n1');
+    fixture.pods.watch(fromState({ fields }), encoder, createCollectingSink());
+    await settle();
+    await fixture.put('n/a', { node: 'n1' });
+    await fixture.put('n/a', { node: 'n2' });
+    await settle();
+    expect(seen[1]).toContain('"resourceVersion":"2"');
+    expect(seen[1]).toContain('"nodeName":"n1"');
+    expect(seen[1]).toMatch(/^DELETED /);
+  });
+
+  test('watches one object by name', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.put('n/a');
+    await fixture.put('m/a');
+    await fixture.start();
+    const sink = createCollectingSink();
+    fixture.pods.watch(fromState({ namespace: 'n', name: 'a' }), lineEncoder, sink);
+    await settle();
+    await fixture.put('n/b');
+    await fixture.put('n/a');
+    await settle();
+    expect(sink.lines).toEqual(['ADDED n/a 1', 'MODIFIED n/a 4']);
+  });
+
+  test('encodes once for all who select the same', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    let encoded = 0;
+    const encoder = { ...lineEncoder, encode: (): Buffer => Buffer.from(`${(encoded += 1)}\n`) };
+    const sinks = Array.from({ length: 10 }, () => createCollectingSink());
+    for (const sink of sinks) fixture.pods.watch(fromState(), encoder, sink);
+    await settle();
+    await fixture.put('n/a');
+    await settle();
+    expect(encoded).toBe(1);
+    for (const sink of sinks) expect(sink.lines).toEqual(['1']);
+  });
+
+  test('gives a big state in pieces, as fast as the client takes them, and nothing twice', async () => {
+    await using fixture = createCacheFixture();
+    for (let index = 0; index < 1200; index += 1) await fixture.put(`n/${index}`);
+    await fixture.start();
+    const ready: (() => void)[] = [];
+    const sink = createCollectingSink(() => new Promise((resolve) => ready.push(resolve)));
+    fixture.pods.watch(fromState(), lineEncoder, sink);
+    await settle();
+    expect(sink.lines).toHaveLength(512);
+    await fixture.put('n/0');
+    await fixture.put('n/new');
+    ready.shift()?.();
+    await settle();
+    expect(sink.lines).toHaveLength(1024);
+    ready.shift()?.();
+    await settle();
+    expect(sink.lines).toHaveLength(1202);
+    expect(sink.lines.slice(-2)).toEqual(['MODIFIED n/0 1201', 'ADDED n/new 1202']);
+  });
+
+  test('ends a watcher that history has left behind', async () => {
+    await using fixture = createCacheFixture({ historyChanges: 2, replayRevisions: 0 });
+    await fixture.start();
+    for (const name of ['a', 'b', 'c', 'd']) await fixture.put(`n/${name}`);
+    const { pods } = fixture;
+    expect(() => pods.watch(fromRevision(1), lineEncoder, createCollectingSink())).toThrow(
+      expect.objectContaining({ reason: 'expired', revision: 4 }),
+    );
+    const sink = createCollectingSink();
+    pods.watch(fromRevision(2), lineEncoder, sink);
+    await fixture.put('n/e');
+    await settle();
+    expect(sink.ended).toBe('expired');
+  });
+
+  test('forgets changes when they are old enough', async () => {
+    await using fixture = createCacheFixture({ historyMs: 60_000, replayRevisions: 0 });
+    await fixture.start();
+    await fixture.put('n/a');
+    await fixture.clock.advance(30_000);
+    await fixture.put('n/b');
+    await fixture.clock.advance(30_000);
+    const { pods } = fixture;
+    expect(() => pods.watch(fromRevision(0), lineEncoder, createCollectingSink())).toThrow(CacheError);
+    const sink = createCollectingSink();
+    pods.watch(fromRevision(1), lineEncoder, sink);
+    await settle();
+    expect(sink.lines).toEqual(['ADDED n/b 2']);
+  });
+
+  test('forgets changes when they take too much memory', async () => {
+    await using fixture = createCacheFixture({ historyBytes: 20_000 });
+    await fixture.start();
+    for (let turn = 0; turn < 300; turn += 1) await fixture.put('n/a', { node: String(turn) });
+    const { pods } = fixture;
+    expect(() => pods.watch(fromRevision(5), lineEncoder, createCollectingSink())).toThrow(CacheError);
+    expect(() => pods.watch(fromRevision(295), lineEncoder, createCollectingSink())).not.toThrow();
+  });
+
+  test('sends bookmarks about once a minute and when it finishes', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    const [with_, without] = [createCollectingSink(), createCollectingSink()];
+    const watch = fixture.pods.watch(fromState({ bookmarks: true }), lineEncoder, with_);
+    fixture.pods.watch(fromState(), lineEncoder, without);
+    await settle();
+    await fixture.store.put('/registry/other/x', Buffer.from('{}'), 'absent');
+    await fixture.clock.advance(60_000);
+    await settle();
+    expect(with_.lines).toEqual(['BOOKMARK 1']);
+    await fixture.put('n/a');
+    watch.finish();
+    await settle();
+    expect(with_.lines).toEqual(['BOOKMARK 1', 'ADDED n/a 2', 'BOOKMARK 2']);
+    await fixture.put('n/b');
+    await settle();
+    expect(with_.lines).toHaveLength(3);
+    expect(without.lines).toEqual(['ADDED n/a 2', 'ADDED n/b 3']);
+  });
+
+  test('goes on for others when one sink throws', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    const good = createCollectingSink();
+    const bad = {
+      ...createCollectingSink(),
+      write: () => {
+        throw new Error('broken');
+      },
+    };
+    fixture.pods.watch(fromState(), lineEncoder, bad);
+    fixture.pods.watch(fromState(), lineEncoder, good);
+    await settle();
+    await fixture.put('n/a');
+    await settle();
+    await fixture.put('n/b');
+    await settle();
+    expect(good.lines).toHaveLength(2);
+  });
+
+  test('is closed for good by its handle', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    const sink = createCollectingSink();
+    const watch = fixture.pods.watch(fromState(), lineEncoder, sink);
+    await settle();
+    await fixture.put('n/a');
+    watch.close();
+    await settle();
+    expect(sink.lines).toEqual([]);
+    expect(sink.ended).toBeUndefined();
+  });
+});
+
+describe('follow', () => {
+  test('tells of the state, then of every change with what was before', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.put('n/a');
+    await fixture.start();
+    const changes: CacheChange[] = [];
+    const handle = fixture.pods.follow((change) => changes.push(change));
+    await fixture.put('n/a', { node: 'n1' });
+    await fixture.remove('n/a');
+    handle.close();
+    await fixture.put('n/b');
+    const told = changes.map(({ type, current, previous }) => [
+      type,
+      current.object().metadata.resourceVersion,
+      previous?.revision,
+    ]);
+    expect(told).toEqual([
+      ['ADDED', '1', undefined],
+      ['MODIFIED', '2', 1],
+      ['DELETED', '3', 2],
+    ]);
+  });
+});
+
+describe('cached objects', () => {
+  test('hold parsed objects and forms only while they are recent', async () => {
+    await using fixture = createCacheFixture({ formBytes: 100, parsedBytes: 1 });
+    await fixture.put('n/a');
+    await fixture.start();
+    const object = fixture.pods.get('n/a');
+    let made = 0;
+    const make = (): Buffer => Buffer.alloc(60, (made += 1));
+    expect(object?.form('x', make)).toBe(object?.form('x', make));
+    object?.form('y', make);
+    object?.form('x', make);
+    expect(made).toBe(3);
+    expect(object?.object()).toEqual(object?.object());
+  });
+
+  test('have fields that became known after them', async () => {
+    await using fixture = createCacheFixture();
+    const nodes = fixture.cache.resource(NODES);
+    const value = toStored({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n1', uid: 'u' },
+      spec: { nodeName: 'me' },
+    });
+    await fixture.store.put('/registry/nodes/n1', value, 'absent');
+    await fixture.start();
+    expect(nodes.get('n1')?.fields).toEqual({ 'metadata.name': 'n1', 'metadata.namespace': '' });
+    expect(fixture.cache.resource(NODES, { kind: ({ kind }) => kind })).toBe(nodes);
+    expect(nodes.get('n1')?.fields['kind']).toBe('Node');
+  });
+
+  test('take their fields from the object offered, without parsing', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    const stored = toStored(podOf('n/a', { node: 'n1' }));
+    fixture.cache.offer(stored, podOf('n/a', { node: 'offered' }));
+    await fixture.store.put('/registry/pods/n/a', stored, 'absent');
+    expect(fixture.pods.get('n/a')?.fields['spec.nodeName']).toBe('offered');
+  });
+});
+
+describe('resources', () => {
+  test('that are asked for later have what the store had all along', async () => {
+    await using fixture = createCacheFixture();
+    const value = (name: string): Buffer =>
+      toStored({ apiVersion: 'v1', kind: 'Node', metadata: { name, uid: name } });
+    await fixture.store.put('/registry/nodes/a', value('a'), 'absent');
+    await fixture.start();
+    await fixture.store.put('/registry/nodes/b', value('b'), 'absent');
+    await fixture.store.delete('/registry/nodes/a', 1);
+    const nodes = fixture.cache.resource(NODES);
+    expect(keysOf(await nodes.list(EVERYTHING))).toEqual(['b']);
+    await fixture.store.put('/registry/nodes/c', value('c'), 'absent');
+    expect(nodes.get('c')?.revision).toBe(4);
+
+    const sink = createCollectingSink();
+    nodes.watch(fromState(), lineEncoder, sink);
+    fixture.cache.forget(NODES);
+    expect(sink.ended).toBe('unavailable');
+    const again = fixture.cache.resource(NODES);
+    expect(keysOf(await again.list(EVERYTHING))).toEqual(['b', 'c']);
+    expect(again.get('b')?.object().metadata.resourceVersion).toBe('2');
+  });
+
+  test('leave out bytes that are no object', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.store.put('/registry/pods/n/broken', Buffer.from('nonsense'), 'absent');
+    await fixture.start();
+    await fixture.put('n/a');
+    await fixture.store.put('/registry/pods/n/worse', Buffer.from('{"uid":"'), 'absent');
+    expect(keysOf(await fixture.pods.list(EVERYTHING))).toEqual(['n/a']);
+    expect(fixture.cache.revision).toBe(3);
+  });
+});
+
+describe('waiting', () => {
+  test('waits for a revision, and no longer than told', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    fixture.store.pauseWatches(true);
+    await fixture.put('n/a');
+    let seen = false;
+    const wait = fixture.cache.waitFor(1, 3000).then(() => (seen = true));
+    const tooFar = fixture.cache.waitFor(5, 3000).catch((error: unknown) => error);
+    await settle();
+    expect(seen).toBe(false);
+    fixture.store.pauseWatches(false);
+    await wait;
+    await fixture.clock.advance(3000);
+    expect(await tooFar).toMatchObject({ reason: 'future', revision: 1 });
+  });
+
+  test('waits for what the store has, even if nobody watches it', async () => {
+    await using fixture = createCacheFixture({ prefix: '/registry/' });
+    await fixture.start();
+    await fixture.store.put('/elsewhere', Buffer.from('x'), 'absent');
+    await fixture.cache.waitForNewest();
+    expect(fixture.cache.revision).toBe(1);
+    fixture.store.failWith(new StoreError('unavailable', 'gone'));
+    await expect(fixture.cache.waitForNewest()).rejects.toMatchObject({
+      name: 'CacheError',
+      reason: 'unavailable',
+    });
+  });
+});
+
+describe('start', () => {
+  test('lets watches from shortly before go on', async () => {
+    await using fixture = createCacheFixture({ replayRevisions: 2 });
+    for (const name of ['a', 'b', 'c', 'd']) await fixture.put(`n/${name}`);
+    await fixture.remove('n/a');
+    await fixture.start();
+    const sink = createCollectingSink();
+    fixture.pods.watch(fromRevision(3), lineEncoder, sink);
+    await settle();
+    expect(sink.lines).toEqual(['ADDED n/d 4', 'DELETED n/a 5']);
+    expect(fixture.cache.synced).toBe(true);
+  });
+
+  test('takes the newest state where the store has forgotten that', async () => {
+    await using fixture = createCacheFixture({ replayRevisions: 2 });
+    for (const name of ['a', 'b', 'c', 'd']) await fixture.put(`n/${name}`);
+    await fixture.store.compact(4);
+    await fixture.start();
+    expect(fixture.pods.size).toBe(4);
+    expect(() => fixture.pods.watch(fromRevision(3), lineEncoder, createCollectingSink())).toThrow(
+      CacheError,
+    );
+  });
+
+  test('tries until the store answers', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.put('n/a');
+    fixture.store.failWith(new StoreError('unavailable', 'not yet'));
+    const started = fixture.start();
+    await fixture.clock.advance(1000);
+    expect(fixture.cache.synced).toBe(false);
+    fixture.store.failWith(undefined);
+    await fixture.clock.advance(5000);
+    await started;
+    expect(fixture.pods.size).toBe(1);
+  });
+
+  test('is given up with the signal', async () => {
+    const fixture = createCacheFixture();
+    fixture.store.failWith(new StoreError('unavailable', 'never'));
+    const started = fixture.start().catch((error: unknown) => error);
+    await settle();
+    await fixture[Symbol.asyncDispose]();
+    expect(await started).toMatchObject({ name: 'AbortError' });
+  });
+});
+
+describe('when the store is lost', () => {
+  test('goes on where it was, without a gap', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    await fixture.put('n/a');
+    const sink = createCollectingSink();
+    fixture.pods.watch(fromState(), lineEncoder, sink);
+    await settle();
+    fixture.store.endWatches(new StoreError('unavailable', 'gone'));
+    expect(fixture.cache.synced).toBe(false);
+    await fixture.put('n/b');
+    await fixture.remove('n/a');
+    await fixture.clock.advance(1000);
+    await settle();
+    expect(sink.lines).toEqual(['ADDED n/a 1', 'ADDED n/b 2', 'DELETED n/a 3']);
+    expect(fixture.cache.synced).toBe(true);
+    expect(fixture.store.watchCount).toBe(1);
+  });
+
+  test('tells the difference where history is gone too', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    await fixture.put('n/a');
+    await fixture.put('n/b');
+    await fixture.put('n/c', { uid: 'first' });
+    const sink = createCollectingSink();
+    fixture.pods.watch(fromRevision(3), lineEncoder, sink);
+    await settle();
+    fixture.store.endWatches(new StoreError('unavailable', 'gone'));
+    await fixture.remove('n/a');
+    await fixture.put('n/b');
+    await fixture.remove('n/c');
+    await fixture.put('n/c', { uid: 'second' });
+    await fixture.put('n/d');
+    await fixture.store.compact(8);
+    await fixture.clock.advance(10_000);
+    await settle();
+    expect(sink.lines).toEqual([
+      'DELETED n/c 4',
+      'MODIFIED n/b 5',
+      'DELETED n/a 6',
+      'ADDED n/c 7',
+      'ADDED n/d 8',
+    ]);
+    const { pods } = fixture;
+    expect(() => pods.watch(fromRevision(5), lineEncoder, createCollectingSink())).toThrow(CacheError);
+    await fixture.put('n/e');
+    await settle();
+    expect(sink.lines.at(-1)).toBe('ADDED n/e 9');
+  });
+});

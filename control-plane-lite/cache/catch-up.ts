@@ -1,0 +1,96 @@
+/** What a new watcher gets before it is like the others: the state, if it wants it, then the changes since. In pieces,
+ *  so that a big state blocks nobody and need not lie in memory twice. */
+import type { CachedObject, EventEncoder, WatchOptions } from './contract.ts';
+import { encodeChange, joinBytes } from './encode.ts';
+import type { History } from './history.ts';
+import type { Matcher } from './selection.ts';
+
+export interface CatchUpSource {
+  readonly history: History;
+  readonly revision: () => number;
+  /** The newest state of what is selected. */
+  readonly state: (options: WatchOptions) => readonly CachedObject[];
+}
+
+export type CatchUpStep =
+  /** More is to come; `position` is the revision that the bytes bring the watcher to. */
+  | { readonly kind: 'more'; readonly bytes: Buffer; readonly position: number }
+  /** The watcher has everything up to `position`. */
+  | { readonly kind: 'done'; readonly bytes: Buffer; readonly position: number }
+  /** History no longer reaches back to where the watcher is. */
+  | { readonly kind: 'expired' };
+
+export interface CatchUp {
+  next(): CatchUpStep;
+}
+
+const PIECE_EVENTS = 512;
+const PIECE_BYTES = 1024 * 1024;
+
+interface Piece {
+  readonly parts: Buffer[];
+  bytes: number;
+  /** Events looked at, whether or not they are selected. */
+  events: number;
+}
+
+function push(piece: Piece, bytes: Buffer | undefined): void {
+  piece.events += 1;
+  if (bytes === undefined) return;
+  piece.parts.push(bytes);
+  piece.bytes += bytes.length;
+}
+
+const isFull = (piece: Piece): boolean => piece.events >= PIECE_EVENTS || piece.bytes >= PIECE_BYTES;
+
+export function startCatchUp(
+  source: CatchUpSource,
+  options: WatchOptions,
+  matches: Matcher | undefined,
+  encoder: EventEncoder,
+): CatchUp {
+  const { history } = source;
+  let state: readonly CachedObject[] | undefined;
+  let given = 0;
+  let position = options.start.kind === 'revision' ? options.start.revision : 0;
+  let wantsState = options.start.kind === 'state';
+
+  function addState(piece: Piece): void {
+    if (state === undefined) {
+      state = source.state(options);
+      position = source.revision();
+    }
+    for (; given < state.length && !isFull(piece); given += 1) {
+      const object = state[given];
+      if (object !== undefined) push(piece, encoder.encode('ADDED', object));
+    }
+    if (given < state.length) return;
+    wantsState = false;
+    state = undefined;
+    if (options.markInitialEnd) push(piece, encoder.bookmark(position, true));
+  }
+
+  /** Whether everything is given. */
+  function addChanges(piece: Piece): boolean {
+    for (let index = history.indexAfter(position); index < history.length; index += 1) {
+      if (isFull(piece)) return false;
+      const change = history.at(index);
+      if (change === undefined) break;
+      push(piece, encodeChange(change, matches, encoder));
+      position = change.current.revision;
+    }
+    // A watcher may start at a revision that is yet to come.
+    position = Math.max(position, source.revision());
+    return true;
+  }
+
+  return {
+    next() {
+      const piece: Piece = { parts: [], bytes: 0, events: 0 };
+      if (wantsState) addState(piece);
+      if (!wantsState && position < history.floor) return { kind: 'expired' };
+      const done = !wantsState && addChanges(piece);
+      return { kind: done ? 'done' : 'more', bytes: joinBytes(piece.parts), position };
+    },
+  };
+}

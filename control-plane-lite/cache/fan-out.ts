@@ -1,0 +1,127 @@
+/** Gives the changes of one resource to its watchers. A new watcher catches up on its own (`catch-up.ts`), then joins
+ *  those that select the same (`watch-groups.ts`): without gap, because it joins in the same turn in which it has
+ *  everything, and without duplicate, because what was offered before was flushed before. */
+import type { Timer } from '#api/kit/clock.ts';
+import { type CatchUp, type CatchUpSource, startCatchUp } from './catch-up.ts';
+import type { ByteSink, CacheChange, EventEncoder, Watch, WatchOptions } from './contract.ts';
+import { compileSelection } from './selection.ts';
+import { createWatchGroups, type Watcher } from './watch-groups.ts';
+
+export interface FanOutDeps {
+  readonly source: CatchUpSource;
+  /** Has `flush` called soon, in a later turn of the event loop. */
+  readonly schedule: () => void;
+  readonly setTimer: (fire: () => void, delayMs: number) => Timer;
+  readonly random: () => number;
+  /** Told of a sink that threw. */
+  readonly onError: (error: unknown) => void;
+}
+
+export interface FanOut {
+  /** A change that was applied. */
+  offer(change: CacheChange): void;
+  /** Writes what was offered since the last time, and goes on with those that catch up. */
+  flush(): void;
+  watch(options: WatchOptions, encoder: EventEncoder, sink: ByteSink): Watch;
+  endAll(reason: 'expired' | 'unavailable'): void;
+}
+
+/** Says whether the client took what it was sent. */
+async function whenDrained(drained: Promise<void>, then: (taken: boolean) => void): Promise<void> {
+  const taken = await drained.then(
+    () => true,
+    () => false,
+  );
+  then(taken);
+}
+
+export function createFanOut(deps: FanOutDeps): FanOut {
+  const { source, schedule, onError } = deps;
+  const groups = createWatchGroups({ ...deps, revision: source.revision, write });
+  const starting = new Map<Watcher, CatchUp>();
+  let pending: CacheChange[] = [];
+
+  function close(watcher: Watcher): void {
+    watcher.closed = true;
+    starting.delete(watcher);
+    groups.leave(watcher);
+  }
+
+  /** Others go on when one sink fails. */
+  function safely(watcher: Watcher, action: () => void): void {
+    try {
+      action();
+    } catch (error) {
+      close(watcher);
+      onError(error);
+    }
+  }
+
+  function write(watcher: Watcher, bytes: Buffer): void {
+    if (watcher.closed || bytes.length === 0) return;
+    safely(watcher, () => watcher.sink.write(bytes));
+  }
+
+  function end(watcher: Watcher, reason: 'expired' | 'unavailable'): void {
+    if (watcher.closed) return;
+    close(watcher);
+    safely(watcher, () => watcher.sink.end(reason));
+  }
+
+  function begin(watcher: Watcher, catchUp: CatchUp): void {
+    starting.set(watcher, catchUp);
+    schedule();
+  }
+
+  function advance(watcher: Watcher, catchUp: CatchUp): void {
+    const step = catchUp.next();
+    if (step.kind === 'expired') return end(watcher, 'expired');
+    watcher.position = step.position;
+    write(watcher, step.bytes);
+    if (watcher.closed) return;
+    if (step.kind === 'more') return pause(watcher, catchUp);
+    starting.delete(watcher);
+    groups.join(watcher);
+  }
+
+  /** Until the client is ready for more. */
+  function pause(watcher: Watcher, catchUp: CatchUp): void {
+    const drained = watcher.sink.drained?.();
+    if (drained === undefined) return schedule();
+    starting.delete(watcher);
+    void whenDrained(drained, (taken) => {
+      if (!taken) end(watcher, 'unavailable');
+      else if (!watcher.closed) begin(watcher, catchUp);
+    });
+  }
+
+  function finish(watcher: Watcher): void {
+    if (watcher.group !== undefined) write(watcher, groups.lastBytes(watcher, pending));
+    close(watcher);
+  }
+
+  return {
+    offer(change) {
+      if (groups.isEmpty) return;
+      pending.push(change);
+      schedule();
+    },
+    flush() {
+      const changes = pending;
+      pending = [];
+      groups.flush(changes);
+      for (const [watcher, catchUp] of starting) advance(watcher, catchUp);
+    },
+    watch(options, encoder, sink) {
+      const matches = compileSelection(options);
+      const watcher = { options, encoder, matches, sink, position: 0, closed: false, group: undefined };
+      begin(watcher, startCatchUp(source, options, matches, encoder));
+      return { close: () => close(watcher), finish: () => finish(watcher) };
+    },
+    endAll(reason) {
+      pending = [];
+      for (const watcher of starting.keys()) end(watcher, reason);
+      for (const watcher of groups.members()) end(watcher, reason);
+    },
+  };
+}

@@ -1,0 +1,203 @@
+/** Follows the store: reads the whole tree once, in pages, then one watch. When the watch ends, goes on from where it
+ *  was; if history no longer reaches there, reads everything again. Holds no objects: a target does. */
+import type { Backoff } from '#api/kit/backoff.ts';
+import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { createLoop } from '#api/kit/loop.ts';
+import {
+  type RangeResult,
+  type Store,
+  type StoredItem,
+  StoreError,
+  type StoreEvent,
+  type StoreWatch,
+} from '../store/contract.ts';
+
+/** Where the states and changes go. */
+export interface FeedTarget {
+  /** A whole state is about to come. */
+  readonly begin: () => Loading;
+  readonly onEvents: (events: readonly StoreEvent[]) => void;
+  readonly onProgress: (revision: number) => void;
+  readonly revision: () => number;
+  /** Resolves when the target has seen the revision. */
+  readonly reached: (revision: number) => Promise<void>;
+  /** Everything that the store had a moment ago was given. */
+  readonly onSynced: () => void;
+}
+
+export interface Loading {
+  add(items: readonly StoredItem[]): void;
+  /** That was all; it is the state of this revision. */
+  finish(revision: number): void;
+}
+
+export interface FeedDeps {
+  readonly store: Pick<Store, 'currentRevision' | 'range' | 'watch'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly backoff: Backoff;
+}
+
+export interface FeedOptions {
+  /** Common prefix of all keys. */
+  readonly prefix: string;
+  /** How many revisions before the newest the first state is read, so that watches begun before a restart go on. */
+  readonly replayRevisions: number;
+}
+
+export interface Feed {
+  /** Follows until the signal. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Asks for the newest revision to be reported. */
+  requestProgress(): void;
+  /** Whether the store is followed and was caught up with since the last interruption. */
+  readonly synced: boolean;
+}
+
+const PAGE = 500;
+const KEY = 'store';
+
+/** What was asked for is not in the store (any more). */
+const isLost = (error: unknown): boolean =>
+  error instanceof StoreError && (error.reason === 'compacted' || error.reason === 'future');
+
+interface LoadOptions {
+  readonly prefix: string;
+  /** The state to read; absent: the newest. */
+  readonly revision: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** Reads everything at one revision. */
+async function load(store: FeedDeps['store'], target: FeedTarget, options: LoadOptions): Promise<void> {
+  const loading = target.begin();
+  let { revision } = options;
+  let after: string | undefined;
+  for (;;) {
+    const page: RangeResult = await store.range(options.prefix, {
+      limit: PAGE,
+      ...(revision === undefined ? {} : { revision }),
+      ...(after === undefined ? {} : { after }),
+    });
+    options.signal.throwIfAborted();
+    revision = page.revision;
+    loading.add(page.items);
+    after = page.items.at(-1)?.key;
+    if (!page.more || after === undefined) break;
+  }
+  loading.finish(revision);
+}
+
+/** One watch of the store. */
+interface Following {
+  readonly watch: StoreWatch;
+  readonly over: Promise<void>;
+  isOver: boolean;
+}
+
+function followStore(
+  deps: { readonly store: FeedDeps['store']; readonly target: FeedTarget; readonly prefix: string },
+  onEnd: (error: StoreError) => void,
+): Following {
+  const { store, target, prefix } = deps;
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const state = { isOver: false };
+  const watch = store.watch(prefix, target.revision(), {
+    onEvents: (events) => target.onEvents(events),
+    onProgress: (revision) => target.onProgress(revision),
+    onEnd(error) {
+      state.isOver = true;
+      onEnd(error);
+      resolve();
+    },
+  });
+  return Object.assign(state, { watch, over });
+}
+
+/** Loads the first state, from a little before the newest revision if the store still has it. */
+async function loadFirst(
+  deps: { readonly store: FeedDeps['store']; readonly target: FeedTarget },
+  options: FeedOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { store, target } = deps;
+  const { prefix, replayRevisions } = options;
+  const newest = await store.currentRevision();
+  const revision = replayRevisions > 0 ? Math.max(1, newest - replayRevisions) : undefined;
+  try {
+    await load(store, target, { prefix, revision, signal });
+  } catch (error) {
+    if (!isLost(error)) throw error;
+    await load(store, target, { prefix, revision: undefined, signal });
+  }
+}
+
+export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTarget): Feed {
+  const { store, clock, log, backoff } = deps;
+  const { prefix } = options;
+  let following: Following | undefined;
+  let state: 'empty' | 'loaded' | 'lost' = 'empty';
+  let synced = false;
+
+  function onEnd(error: StoreError): void {
+    synced = false;
+    if (isLost(error)) state = 'lost';
+    const delayMs = backoff.fail(KEY, clock.now());
+    log.warn({ err: error, delayMs }, 'Watch of the store ended');
+    loop.wakeAt(clock.now() + delayMs);
+  }
+
+  async function catchUp({ watch, over }: Following): Promise<void> {
+    const newest = await store.currentRevision();
+    watch.requestProgress();
+    await Promise.race([target.reached(newest), over]);
+  }
+
+  /** Loads, or goes on watching, whatever is due. */
+  async function follow(signal: AbortSignal): Promise<void> {
+    if (state === 'empty') await loadFirst({ store, target }, options, signal);
+    if (state === 'lost') await load(store, target, { prefix, revision: undefined, signal });
+    state = 'loaded';
+    if (following === undefined || following.isOver) {
+      following = followStore({ store, target, prefix }, onEnd);
+    }
+    await catchUp(following);
+    if (following.isOver || signal.aborted) return;
+    synced = true;
+    backoff.reset(KEY);
+    target.onSynced();
+    log.debug({ revision: target.revision() }, 'Caught up with the store');
+  }
+
+  const loop = createLoop({
+    clock,
+    onError: (error) => log.error({ err: error }, 'Following the store failed'),
+    step: async (signal) => {
+      try {
+        await follow(signal);
+        return undefined;
+      } catch (thrown) {
+        if (signal.aborted) return undefined;
+        const delayMs = backoff.fail(KEY, clock.now());
+        log.warn({ err: asError(thrown), delayMs }, 'Store could not be followed');
+        return clock.now() + delayMs;
+      }
+    },
+  });
+
+  return {
+    async run(signal) {
+      loop.wake();
+      await loop.run(signal);
+      following?.watch.close();
+      synced = false;
+    },
+    requestProgress() {
+      if (following?.isOver === false) following.watch.requestProgress();
+    },
+    get synced() {
+      return synced;
+    },
+  };
+}

@@ -1,0 +1,179 @@
+/** The objects of one resource: the newest revision of each, in order, and their last changes. Changes come in from
+ *  `cache.ts`, one by one and in the store's order; lists, watches and followers are served from here. */
+import type { Timer } from '#api/kit/clock.ts';
+import type { ApiObject, StorageInfo } from '../resources/contract.ts';
+import { type ObjectContext, StoredObject } from './cached-object.ts';
+import {
+  type CacheChange,
+  type CachedObject,
+  CacheError,
+  type ListOptions,
+  type ListPage,
+  type ResourceCache,
+  type WatchHandle,
+  type WatchOptions,
+} from './contract.ts';
+import { createFanOut, type FanOut } from './fan-out.ts';
+import { createHistory, type History } from './history.ts';
+import { createObjects, type Objects } from './objects.ts';
+import { pageOf } from './page.ts';
+import { compileSelection } from './selection.ts';
+import { createSnapshots, newestView, type Slot } from './snapshot.ts';
+
+export interface ResourceCacheDeps {
+  /** The newest revision that was applied, of any resource. */
+  readonly revision: () => number;
+  /** Whether a first state was loaded. */
+  readonly loaded: () => boolean;
+  /** Has `flush` called in a later turn of the event loop. */
+  readonly schedule: (fanOut: FanOut) => void;
+  readonly setTimer: (fire: () => void, delayMs: number) => Timer;
+  readonly random: () => number;
+  /** Told of a listener or a sink that threw. */
+  readonly onError: (error: unknown) => void;
+  /** A page of a state that history no longer reaches. @throws CacheError */
+  readonly listPast: (options: ListOptions, revision: number) => Promise<ListPage>;
+}
+
+export interface ResourceCacheOptions {
+  readonly storage: StorageInfo;
+  readonly context: ObjectContext;
+  readonly maxChanges: number;
+}
+
+/** A resource's cache with what feeds it. */
+export interface FedResourceCache extends ResourceCache {
+  readonly history: History;
+  readonly context: ObjectContext;
+  /** `made`: the object that the bytes were made of, if known. */
+  put(key: string, revision: number, json: Buffer, made?: ApiObject): void;
+  remove(key: string, revision: number): void;
+  /** Puts or removes without telling watchers or history: the state is replaced. */
+  replace(key: string, revision: number, json: Buffer | undefined): void;
+  all(): Iterable<CachedObject>;
+  /** Lets go of history and of what depends on it. */
+  trim(drop: (history: History) => void): void;
+  endWatchers(reason: 'expired' | 'unavailable'): void;
+}
+
+function* eachOf(slots: Iterable<Slot>): Iterable<CachedObject> {
+  for (const slot of slots) yield slot.current;
+}
+
+/** Those who are told of every change at once. */
+interface Followers {
+  tell(change: CacheChange): void;
+  add(listener: (change: CacheChange) => void, state: Iterable<CachedObject>): WatchHandle;
+}
+
+function createFollowers(onError: (error: unknown) => void): Followers {
+  const listeners = new Set<(change: CacheChange) => void>();
+
+  function call(listener: (change: CacheChange) => void, change: CacheChange): void {
+    try {
+      listener(change);
+    } catch (error) {
+      onError(error);
+    }
+  }
+
+  return {
+    tell(change) {
+      for (const listener of listeners) call(listener, change);
+    },
+    add(listener, state) {
+      // An own function per follower, so that one listener may follow twice.
+      const own = (change: CacheChange): void => listener(change);
+      for (const current of state) call(own, { type: 'ADDED', current });
+      listeners.add(own);
+      return { close: () => void listeners.delete(own) };
+    },
+  };
+}
+
+/** What a watch of the state begins with. */
+function stateOf({ slots, byKey }: Objects, revision: number, watch: WatchOptions): readonly CachedObject[] {
+  const { name, namespace = '' } = watch;
+  if (name === undefined) return pageOf(newestView(slots), revision, watch).items;
+  const object = byKey.get(namespace === '' ? name : `${namespace}/${name}`)?.current;
+  const matches = compileSelection(watch);
+  return object === undefined || matches?.(object) === false ? [] : [object];
+}
+
+/** @throws CacheError */
+function assertStart({ start }: WatchOptions, floor: number, newest: number): void {
+  if (start.kind !== 'revision' || start.revision >= floor) return;
+  throw new CacheError('expired', `too old resource version: ${start.revision} (${floor})`, newest);
+}
+
+export function createResourceCache(
+  deps: ResourceCacheDeps,
+  { storage, context, maxChanges }: ResourceCacheOptions,
+): FedResourceCache {
+  const { revision: newest, listPast } = deps;
+  const objects = createObjects();
+  const { slots, byKey } = objects;
+  const history = createHistory(newest(), maxChanges);
+  const snapshots = createSnapshots({ slots, holds: (key) => byKey.has(key), history });
+  const followers = createFollowers(deps.onError);
+  const fanOut: FanOut = createFanOut({
+    ...deps,
+    source: { history, revision: newest, state: (watch) => stateOf(objects, newest(), watch) },
+    schedule: () => deps.schedule(fanOut),
+  });
+
+  function apply(key: string, current: CachedObject | undefined, revision: number, isNew: boolean): void {
+    const change = objects.set(key, current, revision);
+    if (change === undefined) return;
+    if (isNew) {
+      history.append(change);
+      fanOut.offer(change);
+    }
+    followers.tell(change);
+  }
+
+  function assertLoaded(): void {
+    if (!deps.loaded()) throw new CacheError('unavailable', 'the store was not read yet', newest());
+  }
+
+  return {
+    storage,
+    history,
+    context,
+    get revision() {
+      return newest();
+    },
+    get size() {
+      return byKey.size;
+    },
+    get: (key) => byKey.get(key)?.current,
+    list(request) {
+      assertLoaded();
+      const { revision = newest() } = request;
+      if (revision > newest()) {
+        throw new CacheError('future', `revision ${revision} is not there yet`, newest());
+      }
+      if (revision < history.floor) return listPast(request, revision);
+      return pageOf(snapshots.view(revision), revision, request);
+    },
+    watch(options, encoder, sink) {
+      assertLoaded();
+      assertStart(options, history.floor, newest());
+      return fanOut.watch(options, encoder, sink);
+    },
+    follow: (listener) => followers.add(listener, eachOf(byKey.values())),
+    put: (key, revision, json, made) =>
+      apply(key, new StoredObject(key, revision, json, context, made), revision, true),
+    remove: (key, revision) => apply(key, undefined, revision, true),
+    replace(key, revision, json) {
+      const current = json === undefined ? undefined : new StoredObject(key, revision, json, context);
+      apply(key, current, revision, false);
+    },
+    all: () => eachOf(byKey.values()),
+    trim(drop) {
+      drop(history);
+      snapshots.dropBefore(history.floor);
+    },
+    endWatchers: (reason) => fanOut.endAll(reason),
+  };
+}

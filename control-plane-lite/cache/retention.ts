@@ -1,0 +1,94 @@
+/** How much of the past is kept: by age, and by the memory that it takes in all resources together. */
+import type { Clock, Timer } from '#api/kit/clock.ts';
+import type { History } from './history.ts';
+
+export interface RetentionDeps {
+  readonly clock: Pick<Clock, 'monotonic' | 'setTimer'>;
+  readonly holders: () => Iterable<HistoryHolder>;
+}
+
+export interface HistoryHolder {
+  readonly history: History;
+  trim(drop: (history: History) => void): void;
+}
+
+export interface RetentionOptions {
+  readonly maxAgeMs: number;
+  readonly maxBytes: number;
+}
+
+export interface Retention {
+  /** Everything up to the revision was applied just now. */
+  note(revision: number): void;
+  stop(): void;
+}
+
+/** The revision that was the newest at a time. */
+interface Mark {
+  readonly atMs: number;
+  readonly revision: number;
+}
+
+/** Marks in the span of an age. */
+const MARKS = 60;
+/** Share of the largest history that is dropped at a time when there is too much. */
+const SHARE = 16;
+
+export function createRetention(deps: RetentionDeps, options: RetentionOptions): Retention {
+  const { clock, holders } = deps;
+  const { maxAgeMs, maxBytes } = options;
+  const spacingMs = maxAgeMs / MARKS;
+  let marks: Mark[] = [];
+  let timer: Timer | undefined;
+
+  function dropOld(): void {
+    const nowMs = clock.monotonic();
+    const old = marks.filter(({ atMs }) => nowMs - atMs >= maxAgeMs);
+    const last = old.at(-1);
+    marks = marks.slice(old.length);
+    if (last === undefined) return;
+    for (const holder of holders()) holder.trim((history) => history.dropUntil(last.revision));
+  }
+
+  function arm(): void {
+    const [oldest] = marks;
+    if (timer !== undefined || oldest === undefined) return;
+    timer = clock.setTimer(
+      () => {
+        timer = undefined;
+        dropOld();
+        arm();
+      },
+      maxAgeMs - (clock.monotonic() - oldest.atMs),
+    );
+  }
+
+  function dropLargest(): void {
+    for (;;) {
+      let sum = 0;
+      let largest: HistoryHolder | undefined;
+      for (const holder of holders()) {
+        sum += holder.history.bytes;
+        if (holder.history.bytes > (largest?.history.bytes ?? 0)) largest = holder;
+      }
+      if (sum <= maxBytes || largest === undefined) return;
+      largest.trim((history) => history.dropOldest(Math.ceil(history.length / SHARE)));
+    }
+  }
+
+  return {
+    note(revision) {
+      dropLargest();
+      const atMs = clock.monotonic();
+      const last = marks.at(-1);
+      if (last !== undefined && atMs - last.atMs < spacingMs) return;
+      marks.push({ atMs, revision });
+      arm();
+    },
+    stop() {
+      timer?.cancel();
+      timer = undefined;
+      marks = [];
+    },
+  };
+}

@@ -1,0 +1,129 @@
+/** Watchers that are up to date, in groups that select the same in the same encoding: the bytes of a turn of the event
+ *  loop are made once for a group and written once to each member. Bookmarks go out about once a minute. */
+import type { Timer } from '#api/kit/clock.ts';
+import type { ByteSink, CacheChange, EventEncoder, WatchOptions } from './contract.ts';
+import { encodeChanges } from './encode.ts';
+import { type Matcher, selectionId } from './selection.ts';
+
+export interface Watcher {
+  readonly options: WatchOptions;
+  readonly encoder: EventEncoder;
+  readonly matches: Matcher | undefined;
+  readonly sink: ByteSink;
+  /** Everything up to here was written before it joined, or need not be. */
+  position: number;
+  closed: boolean;
+  group: WatchGroup | undefined;
+}
+
+export interface WatchGroup {
+  readonly id: string;
+  readonly matches: Matcher | undefined;
+  readonly encoder: EventEncoder;
+  readonly members: Set<Watcher>;
+  timer: Timer | undefined;
+  bookmarkDue: boolean;
+}
+
+export interface WatchGroupsDeps {
+  readonly revision: () => number;
+  readonly write: (watcher: Watcher, bytes: Buffer) => void;
+  /** Has `flush` called soon. */
+  readonly schedule: () => void;
+  readonly setTimer: (fire: () => void, delayMs: number) => Timer;
+  readonly random: () => number;
+}
+
+export interface WatchGroups {
+  readonly isEmpty: boolean;
+  members(): Iterable<Watcher>;
+  join(watcher: Watcher): void;
+  leave(watcher: Watcher): void;
+  /** Writes the events of these changes, and bookmarks that are due. */
+  flush(changes: readonly CacheChange[]): void;
+  /** What one member would get at the next flush, and its last bookmark. */
+  lastBytes(watcher: Watcher, changes: readonly CacheChange[]): Buffer;
+}
+
+const BOOKMARK_MS = 60_000;
+/** Share of the interval by which it varies. */
+const BOOKMARK_JITTER = 0.1;
+
+/** What a member gets that joined in between, or wants to begin at a revision that has yet to come. */
+function ownBytes(watcher: Watcher, changes: readonly CacheChange[]): Buffer {
+  const later = changes.filter((change) => change.current.revision > watcher.position);
+  return encodeChanges(later, watcher.matches, watcher.encoder);
+}
+
+function newGroup(id: string, { matches, encoder }: Watcher): WatchGroup {
+  return { id, matches, encoder, members: new Set(), timer: undefined, bookmarkDue: false };
+}
+
+function* membersOf(groups: Iterable<WatchGroup>): Iterable<Watcher> {
+  for (const group of groups) yield* group.members;
+}
+
+export function createWatchGroups(deps: WatchGroupsDeps): WatchGroups {
+  const groups = new Map<string, WatchGroup>();
+
+  function scheduleBookmark(group: WatchGroup): void {
+    const delayMs = BOOKMARK_MS * (1 + BOOKMARK_JITTER * (2 * deps.random() - 1));
+    group.timer = deps.setTimer(() => {
+      group.bookmarkDue = true;
+      scheduleBookmark(group);
+      deps.schedule();
+    }, delayMs);
+  }
+
+  function flushGroup(group: WatchGroup, changes: readonly CacheChange[]): void {
+    const revision = deps.revision();
+    const first = changes[0]?.current.revision ?? Number.POSITIVE_INFINITY;
+    const shared = encodeChanges(changes, group.matches, group.encoder);
+    const mark = group.bookmarkDue ? group.encoder.bookmark(revision, false) : undefined;
+    const marked = mark === undefined ? shared : Buffer.concat([shared, mark]);
+    group.bookmarkDue = false;
+    for (const watcher of group.members) {
+      const marks = mark !== undefined && watcher.options.bookmarks && watcher.position <= revision;
+      if (watcher.position < first) deps.write(watcher, marks ? marked : shared);
+      else {
+        const own = ownBytes(watcher, changes);
+        deps.write(watcher, marks ? Buffer.concat([own, mark]) : own);
+      }
+    }
+  }
+
+  return {
+    get isEmpty() {
+      return groups.size === 0;
+    },
+    members: () => membersOf(groups.values()),
+    join(watcher) {
+      const id = `${selectionId(watcher.options)} ${watcher.encoder.id}`;
+      const group = groups.get(id) ?? newGroup(id, watcher);
+      groups.set(id, group);
+      group.members.add(watcher);
+      watcher.group = group;
+      if (watcher.options.bookmarks && group.timer === undefined) scheduleBookmark(group);
+    },
+    leave(watcher) {
+      const { group } = watcher;
+      if (group === undefined) return;
+      watcher.group = undefined;
+      group.members.delete(watcher);
+      if (group.members.size > 0) return;
+      group.timer?.cancel();
+      groups.delete(group.id);
+    },
+    flush(changes) {
+      for (const group of groups.values()) {
+        if (changes.length > 0 || group.bookmarkDue) flushGroup(group, changes);
+      }
+    },
+    lastBytes(watcher, changes) {
+      const own = ownBytes(watcher, changes);
+      const revision = deps.revision();
+      if (!watcher.options.bookmarks || watcher.position > revision) return own;
+      return Buffer.concat([own, watcher.encoder.bookmark(revision, false)]);
+    },
+  };
+}
