@@ -40,7 +40,9 @@ function collect(source: Readable, options: BodyOptions): Promise<Buffer> {
     }
     source.on('data', onData);
     source.once('end', () =>
-      settle(() => resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks))),
+      settle(() =>
+        resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
+      ),
     );
     source.once('error', () => giveUp(new ClientGoneError()));
     source.once('close', () => giveUp(new ClientGoneError()));

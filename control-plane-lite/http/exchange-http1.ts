@@ -25,7 +25,6 @@ export class Http1Exchange implements Exchange {
   readonly connection: ConnectionInfo;
   readonly upgrade: undefined;
   #waitsForAsking: boolean;
-  #taken = false;
 
   constructor(options: Http1Options) {
     this.#message = options.message;
@@ -49,12 +48,15 @@ export class Http1Exchange implements Exchange {
     return this.#message.headers;
   }
 
-  get body(): Readable {
-    return this.#message;
+  get body(): Readable | undefined {
+    const { headers } = this.#message;
+    const length = headers['content-length'];
+    const hasBody = headers['transfer-encoding'] !== undefined || (length !== undefined && length !== '0');
+    return hasBody ? this.#message : undefined;
   }
 
   get begun(): boolean {
-    return this.#taken || this.#reply.headersSent;
+    return this.#reply.headersSent;
   }
 
   get closed(): boolean {
@@ -75,6 +77,10 @@ export class Http1Exchange implements Exchange {
     // A client that was never asked for its body may send it or not: no next request can be told from it.
     const last = this.#waitsForAsking || this.#isDraining();
     this.#reply.writeHead(status, last ? [...headers, 'Connection', 'close'] : [...headers]);
+  }
+
+  flushHead(): void {
+    if (!this.closed) this.#reply.flushHeaders();
   }
 
   write(bytes: Buffer): boolean {
@@ -99,7 +105,6 @@ export class Http1Exchange implements Exchange {
 
   takeRaw(): RawExchange {
     this.askForBody();
-    this.#taken = true;
     return { kind: 'plain', message: this.#message, reply: this.#reply };
   }
 }
@@ -109,12 +114,13 @@ export class UpgradeExchange implements Exchange {
   readonly upgrade: Upgrade;
   readonly connection: ConnectionInfo;
   readonly body: undefined;
+  readonly #writtenBefore: number;
   #reply: ServerResponse | undefined;
-  #taken = false;
 
   constructor(message: IncomingMessage, socket: Duplex, head: Buffer, connection: ConnectionInfo) {
     this.upgrade = { message, socket, head };
     this.connection = connection;
+    this.#writtenBefore = this.#written();
     // Whoever takes the socket listens for itself; until then a reset is only the client's leaving.
     socket.on('error', ignore);
   }
@@ -132,7 +138,7 @@ export class UpgradeExchange implements Exchange {
   }
 
   get begun(): boolean {
-    return this.#taken || this.#reply?.headersSent === true;
+    return this.#reply?.headersSent === true || this.#written() > this.#writtenBefore;
   }
 
   get closed(): boolean {
@@ -141,6 +147,10 @@ export class UpgradeExchange implements Exchange {
 
   get backlogBytes(): number {
     return this.upgrade.socket.writableLength;
+  }
+
+  #written(): number {
+    return this.upgrade.socket instanceof Socket ? this.upgrade.socket.bytesWritten : 0;
   }
 
   askForBody(): void {
@@ -156,6 +166,10 @@ export class UpgradeExchange implements Exchange {
     reply.assignSocket(socket);
     reply.writeHead(status, [...headers, 'Connection', 'close']);
     this.#reply = reply;
+  }
+
+  flushHead(): void {
+    this.#reply?.flushHeaders();
   }
 
   write(bytes: Buffer): boolean {
@@ -181,7 +195,6 @@ export class UpgradeExchange implements Exchange {
   }
 
   takeRaw(): RawExchange {
-    this.#taken = true;
     return { kind: 'upgrade', ...this.upgrade };
   }
 }

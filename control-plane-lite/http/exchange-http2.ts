@@ -29,7 +29,10 @@ export interface Http2Options {
 
 const ignore = (): void => undefined;
 
-function headerObject(status: number, headers: readonly string[]): Record<string, string | number | string[]> {
+function headerObject(
+  status: number,
+  headers: readonly string[],
+): Record<string, string | number | string[]> {
   const object: Record<string, string | number | string[]> = { ':status': status };
   for (let index = 0; index < headers.length; index += 2) {
     const name = (headers[index] ?? '').toLowerCase();
@@ -50,7 +53,6 @@ export class Http2Exchange implements Exchange {
   readonly connection: ConnectionInfo;
   readonly upgrade: undefined;
   #waitsForAsking: boolean;
-  #taken = false;
   #ended = false;
 
   constructor(options: Http2Options) {
@@ -66,12 +68,12 @@ export class Http2Exchange implements Exchange {
     options.stream.on('error', ignore);
   }
 
-  get body(): Readable {
-    return this.#stream;
+  get body(): Readable | undefined {
+    return this.#stream.endAfterHeaders ? undefined : this.#stream;
   }
 
   get begun(): boolean {
-    return this.#taken || this.#stream.headersSent;
+    return this.#stream.headersSent;
   }
 
   get closed(): boolean {
@@ -89,6 +91,10 @@ export class Http2Exchange implements Exchange {
 
   writeHead(status: number, headers: readonly string[]): void {
     if (!this.closed && !this.begun) this.#stream.respond(headerObject(status, headers));
+  }
+
+  flushHead(): void {
+    // `respond` has sent it.
   }
 
   write(bytes: Buffer): boolean {
@@ -116,7 +122,6 @@ export class Http2Exchange implements Exchange {
 
   takeRaw(): RawExchange {
     this.askForBody();
-    this.#taken = true;
     const message = new Http2ServerRequest(this.#stream, this.headers, {}, this.#rawHeaders);
     return { kind: 'plain', message, reply: new Http2ServerResponse(this.#stream) };
   }

@@ -17,7 +17,7 @@ export interface Exchange {
   readonly target: string;
   readonly headers: IncomingHttpHeaders;
   readonly connection: ConnectionInfo;
-  /** Absent where the request can have no body. */
+  /** Absent where the request has no body. */
   readonly body: Readable | undefined;
   readonly upgrade: Upgrade | undefined;
   /** The head of an answer was written, or the exchange was handed over whole. */
@@ -30,6 +30,8 @@ export interface Exchange {
   askForBody(): void;
   /** `headers` is a flat list of names and values; names may be there twice. */
   writeHead(status: number, headers: readonly string[]): void;
+  /** Sends the head now, without waiting for the first bytes of the body. */
+  flushHead(): void;
   /** False: wait for `onDrain` before writing more. */
   write(bytes: Buffer): boolean;
   end(bytes?: Buffer): void;

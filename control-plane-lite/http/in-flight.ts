@@ -30,6 +30,8 @@ export interface SeatRequest {
 export interface InFlight {
   /** `undefined`: the seat is taken at once. A promise: once it is resolved; it rejects with TooManyRequests. */
   enter(request: SeatRequest): Promise<void> | undefined;
+  /** Takes a seat if one is free; for those who never wait. */
+  tryEnter(kind: RequestKind): boolean;
   /** Gives the seat back. */
   leave(kind: RequestKind): void;
   count(kind: RequestKind): number;
@@ -77,6 +79,7 @@ export function createInFlight(deps: { readonly clock: Clock }, options: InFligh
       const queue = queues[request.kind];
       return queue.admit() ? undefined : wait(queue, request);
     },
+    tryEnter: (kind) => queues[kind].admit(),
     leave: (kind) => queues[kind].leave()?.grant(),
     count: (kind) => queues[kind].inside,
     waiting: (kind) => queues[kind].waiting,

@@ -27,7 +27,8 @@ export function formatWarnings(texts: readonly string[]): string {
   const shown: string[] = [];
   let left = MOST_CHARACTERS;
   for (const text of unique) {
-    const cut = [...text.slice(0, 2 * CUT_CHARACTERS)].slice(0, CUT_CHARACTERS).join('');
+    // A surrogate cut in half would be no text.
+    const cut = text.slice(0, CUT_CHARACTERS).toWellFormed();
     left -= cut.length;
     if (left < 0) break;
     shown.push(formatWarning(cut));

@@ -1,0 +1,93 @@
+/** From a request to its answer: who asks, may he, who answers. Writes nothing. */
+import type { UserInfo } from '../resources/contract.ts';
+import type { Auditor } from './audit/auditor.ts';
+import { type Authenticate, authenticationRequest, requireUser } from './authentication.ts';
+import { type Authorize, attributesOf, refusalOf } from './authorization.ts';
+import type { ApiRequest, ApiResponse, BytesResponse, Handler } from './contract.ts';
+import type { InFlight } from './in-flight.ts';
+import { leaveSeat, type Passage, takeSeat } from './passage.ts';
+import type { RequestMetrics } from './request-metrics.ts';
+import type { RequestState } from './request-state.ts';
+import type { Router } from './router.ts';
+import { pageNotFound, wrongMethod } from './status-response.ts';
+
+export interface HandleDeps {
+  readonly authenticate: Authenticate;
+  readonly authorize: Authorize;
+  /** Whom the request is made for, where its headers name somebody else. @throws StatusError Forbidden */
+  readonly impersonate?: (request: ApiRequest) => UserInfo | Promise<UserInfo>;
+  readonly inFlight: InFlight;
+  readonly metrics: RequestMetrics;
+  readonly audit?: Auditor;
+  readonly router: Router;
+  /** Everything below a group's version. */
+  readonly resources: Handler;
+  /** Domain of the API groups in the server's vocabulary. */
+  readonly domain: string;
+}
+
+function emptyAnswer(headers: Readonly<Record<string, string>>): BytesResponse {
+  return { kind: 'bytes', status: 204, contentType: 'text/plain', body: [], headers };
+}
+
+async function identify(deps: HandleDeps, state: RequestState): Promise<void> {
+  const { exchange, headers } = state;
+  const isUpgrade = exchange.upgrade !== undefined;
+  const credentials = authenticationRequest(headers, exchange.connection, deps.domain, isUpgrade);
+  const result = deps.authenticate(credentials);
+  state.user = requireUser(result instanceof Promise ? await result : result);
+  state.originalUser = state.user;
+}
+
+async function impersonate(deps: HandleDeps, state: RequestState): Promise<void> {
+  if (deps.impersonate === undefined) return;
+  const user = deps.impersonate(state);
+  state.user = user instanceof Promise ? await user : user;
+}
+
+async function permit(authorize: Authorize, state: RequestState): Promise<void> {
+  const attributes = attributesOf(state.info, state.user);
+  const answer = authorize(attributes);
+  const decision = answer instanceof Promise ? await answer : answer;
+  if (decision.effect !== 'allow') throw refusalOf(attributes, decision.reason);
+}
+
+function routeTo(deps: HandleDeps, state: RequestState): ApiResponse | Promise<ApiResponse> {
+  if (state.info.isResource) return deps.resources(state);
+  const route = deps.router(state.method, state.info.path);
+  switch (route.kind) {
+    case 'handler':
+      return route.handler(state);
+    case 'none':
+      return pageNotFound();
+    case 'options':
+      return emptyAnswer({ Allow: route.allowed.join(', ') });
+    case 'wrongMethod':
+      throw wrongMethod(route.allowed);
+    default:
+      return route satisfies never;
+  }
+}
+
+/** The answer to a request.
+ *  @throws StatusError where it is refused; whatever its handler throws */
+export async function handle(deps: HandleDeps, passage: Passage): Promise<ApiResponse> {
+  const { state } = passage;
+  try {
+    await identify(deps, state);
+    if (deps.impersonate !== undefined) await impersonate(deps, state);
+  } finally {
+    passage.record = deps.audit?.begin(state);
+  }
+  const waiting = takeSeat(passage, deps.inFlight, deps.metrics);
+  if (waiting !== undefined) await waiting;
+  await permit(deps.authorize, state);
+  if (state.abortReason !== undefined) throw state.abortReason;
+  passage.handling = true;
+  try {
+    return await routeTo(deps, state);
+  } finally {
+    passage.handling = false;
+    leaveSeat(passage, deps.inFlight);
+  }
+}

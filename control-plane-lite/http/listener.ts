@@ -1,0 +1,243 @@
+/** Accepts connections, TLS with HTTP/2 and HTTP/1.1 or plain HTTP/1.1, and makes exchanges of what comes in. Knows
+ *  nothing of what is asked. Certificates of clients are asked for and passed on; whether they are good is for an
+ *  authenticator to say. Protects the server from connections that only cost. */
+import { constants } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type IncomingHttpHeaders,
+  type ServerHttp2Session,
+  type ServerHttp2Stream,
+} from 'node:http2';
+import type { AddressInfo, Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { SecureContextOptions } from 'node:tls';
+import { type ConnectionTable, createConnectionTable } from './connection.ts';
+import type { Exchange } from './exchange.ts';
+import { Http1Exchange, UpgradeExchange } from './exchange-http1.ts';
+import { Http2Exchange } from './exchange-http2.ts';
+
+export interface ServingCertificate {
+  /** PEM, the chain after the certificate. */
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+  /** PEM of the CAs whose names are offered to clients for their choice of a certificate. */
+  readonly ca?: string | Buffer;
+}
+
+export interface ListenerOptions {
+  /** Absent: plain HTTP/1.1, for a unix socket or a loopback address only. */
+  readonly tls?: ServingCertificate;
+  /** OpenSSL's spelling; absent: the runtime's own. */
+  readonly ciphers?: string;
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** Default 10,000. */
+  readonly maxConnections?: number;
+  /** Bytes of a request's head. Default 64 KiB. */
+  readonly maxHeaderBytes?: number;
+  /** Time for a TLS handshake, and for the head of a request. Default 15 s. */
+  readonly headTimeoutMs?: number;
+  /** Idle connections are closed after this. Default 120 s. */
+  readonly idleTimeoutMs?: number;
+  /** Streams at once on one connection of HTTP/2. Default 250. */
+  readonly maxStreams?: number;
+}
+
+export type ListenAddress =
+  | { readonly host: string; readonly port: number }
+  | { readonly socketPath: string };
+
+export interface Listener {
+  /** Resolves with the port in use; 0 for a unix socket. */
+  listen(address: ListenAddress): Promise<number>;
+  /** New connections get this certificate. @throws if certificate and key don't fit */
+  setCertificate(certificate: ServingCertificate): void;
+  /** Takes no new connections, ends idle ones, lets the others end after their request. Resolves when none is left. */
+  drain(): Promise<void>;
+  /** Cuts every connection. */
+  destroy(): void;
+}
+
+export interface ListenerDeps {
+  serve(exchange: Exchange): void;
+}
+
+/** Protocols that a connection may be changed to; other offers are answered as if they weren't made. */
+const UPGRADES = /^(?:websocket|spdy\/3\.1)$/i;
+
+function contextOf(tls: ServingCertificate, options: ListenerOptions): SecureContextOptions {
+  return {
+    cert: tls.cert,
+    key: tls.key,
+    ...(tls.ca === undefined ? {} : { ca: tls.ca }),
+    ...(options.ciphers === undefined ? {} : { ciphers: options.ciphers }),
+    minVersion: options.minVersion ?? 'TLSv1.2',
+    // A resumed session has lost the intermediate certificates that its client sent.
+    secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_CIPHER_SERVER_PREFERENCE,
+  };
+}
+
+interface ServerState {
+  draining: boolean;
+  readonly sockets: Set<Socket>;
+  readonly sessions: Set<ServerHttp2Session>;
+  readonly connections: ConnectionTable;
+}
+
+function createTlsServer(tls: ServingCertificate, options: ListenerOptions): Http2SecureServer {
+  const { maxHeaderBytes = 64 * 1024, headTimeoutMs = 15_000, maxStreams = 250 } = options;
+  const http1 = httpOptions(options);
+  return createSecureServer({
+    ...contextOf(tls, options),
+    ...http1,
+    allowHTTP1: true,
+    requestCert: true,
+    rejectUnauthorized: false,
+    handshakeTimeout: headTimeoutMs,
+    settings: {
+      maxConcurrentStreams: maxStreams,
+      maxHeaderListSize: maxHeaderBytes,
+      initialWindowSize: 256 * 1024,
+      enablePush: false,
+    },
+    maxSessionMemory: 64,
+    maxHeaderListPairs: 256,
+    streamResetBurst: 1000,
+    streamResetRate: 100,
+    noDelay: true,
+    keepAlive: true,
+    keepAliveInitialDelay: 30_000,
+  });
+}
+
+function httpOptions(options: ListenerOptions): object {
+  const { maxHeaderBytes = 64 * 1024, headTimeoutMs = 15_000, idleTimeoutMs = 120_000 } = options;
+  return {
+    maxHeaderSize: maxHeaderBytes,
+    headersTimeout: headTimeoutMs,
+    // The pipeline limits the time for bodies; those that are passed through may take for ever.
+    requestTimeout: 0,
+    keepAliveTimeout: idleTimeoutMs,
+    connectionsCheckingInterval: Math.min(5000, headTimeoutMs),
+  };
+}
+
+/** Sessions of HTTP/2 without streams are closed when idle; Node itself would keep them. */
+function watchSession(session: ServerHttp2Session, idleTimeoutMs: number, state: ServerState): void {
+  let streams = 0;
+  state.sessions.add(session);
+  session.once('close', () => state.sessions.delete(session));
+  session.on('error', () => session.destroy());
+  session.on('stream', (stream) => {
+    streams += 1;
+    stream.once('close', () => (streams -= 1));
+  });
+  session.setTimeout(idleTimeoutMs, () => {
+    if (streams === 0) session.close();
+  });
+  if (state.draining) session.close();
+}
+
+function attach(server: Server | Http2SecureServer, deps: ListenerDeps, state: ServerState): void {
+  const isDraining = (): boolean => state.draining;
+  const serve =
+    (expectsContinue: boolean) =>
+    (message: IncomingMessage, reply: ServerResponse): void => {
+      const { socket } = message;
+      const connection = state.connections.of(socket, () => socket);
+      deps.serve(new Http1Exchange({ message, reply, connection, expectsContinue, isDraining }));
+    };
+  const events: NodeJS.EventEmitter = server;
+  events.on('request', serve(false));
+  events.on('checkContinue', serve(true));
+  events.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const connection = state.connections.of(message.socket, () => message.socket);
+    deps.serve(new UpgradeExchange(message, socket, head, connection));
+  });
+  Object.assign(server, {
+    shouldUpgradeCallback: (message: IncomingMessage) => UPGRADES.test(message.headers.upgrade ?? ''),
+  });
+}
+
+function attachStreams(server: Http2SecureServer, deps: ListenerDeps, state: ServerState): void {
+  // Node has put its own listener there, which would answer a stream through objects like those of HTTP/1.1.
+  server.removeAllListeners('stream');
+  server.on(
+    'stream',
+    (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, _flags: number, rawHeaders: string[]) => {
+      const { session } = stream;
+      if (session === undefined) return;
+      const connection = state.connections.of(session, () => session.socket);
+      deps.serve(new Http2Exchange({ stream, headers, rawHeaders, connection }));
+    },
+  );
+}
+
+export function createListener(deps: ListenerDeps, options: ListenerOptions): Listener {
+  const { tls, idleTimeoutMs = 120_000, maxConnections = 10_000 } = options;
+  const state: ServerState = {
+    draining: false,
+    sockets: new Set(),
+    sessions: new Set(),
+    connections: createConnectionTable(),
+  };
+  const secure = tls === undefined ? undefined : createTlsServer(tls, options);
+  const server = secure ?? createServer({ ...httpOptions(options), noDelay: true, keepAlive: true });
+  server.maxConnections = maxConnections;
+  server.on('connection', (socket: Socket) => {
+    state.sockets.add(socket);
+    socket.once('close', () => state.sockets.delete(socket));
+  });
+  // Faulty handshakes and heads; the socket is of no use any more.
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => answerFault(error, socket));
+  attach(server, deps, state);
+  if (secure !== undefined) {
+    attachStreams(secure, deps, state);
+    secure.on('session', (session) => watchSession(session, idleTimeoutMs, state));
+  }
+
+  return {
+    listen: (address) => listen(server, address),
+    setCertificate(certificate) {
+      secure?.setSecureContext(contextOf(certificate, options));
+    },
+    drain() {
+      state.draining = true;
+      return new Promise((resolve) => {
+        // Idle connections are closed by this as well, and sessions of HTTP/2 told to end.
+        server.close(() => resolve());
+      });
+    },
+    destroy() {
+      for (const session of state.sessions) session.destroy();
+      for (const socket of state.sockets) socket.destroy();
+    },
+  };
+}
+
+function listen(server: Server | Http2SecureServer, address: ListenAddress): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    const target = 'socketPath' in address ? { path: address.socketPath } : address;
+    server.listen({ ...target, backlog: 1024 }, () => {
+      server.off('error', reject);
+      resolve(portOf(server.address()));
+    });
+  });
+}
+
+const portOf = (address: AddressInfo | string | null): number =>
+  address === null || typeof address === 'string' ? 0 : address.port;
+
+const FAULTS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+};
+
+function answerFault(error: NodeJS.ErrnoException, socket: Duplex): void {
+  const isHttp = error.code?.startsWith('HPE_') === true || error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
+  if (!isHttp || !socket.writable) return void socket.destroy();
+  const status = FAULTS[error.code ?? ''] ?? '400 Bad Request';
+  socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
+}

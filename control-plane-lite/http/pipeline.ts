@@ -1,0 +1,110 @@
+/** The way of every request: authenticate, take on another identity, wait for a seat, authorize, route, handle,
+ *  answer. The same for HTTP/1.1, HTTP/2 and upgrades: nothing is written to a connection, and no byte of an upgraded
+ *  one is passed on, before the request was let through. Source: document 2, introduction; document 1, 7. */
+import { asError } from '#api/kit/clock.ts';
+import { type AnswerDeps, answer, answerFailure } from './answer.ts';
+import type { ApiResponse } from './contract.ts';
+import { ClientGoneError, type Exchange } from './exchange.ts';
+import { type HandleDeps, handle } from './handle.ts';
+import { createPassage, leaveSeat, type Passage } from './passage.ts';
+import { auditId } from './request-id.ts';
+import { parseRequestInfo, splitTarget } from './request-info.ts';
+import { RequestState } from './request-state.ts';
+import { shuttingDown, timedOut } from './status-response.ts';
+import { isLongRunning, requestTimeoutMs } from './timeouts.ts';
+
+export type PipelineDeps = HandleDeps & AnswerDeps;
+
+export interface PipelineOptions {
+  readonly requestTimeoutMs: number;
+  readonly bodyLimitBytes: number;
+}
+
+export interface Pipeline {
+  serve(exchange: Exchange): void;
+  /** Requests not yet answered to their end. */
+  readonly active: number;
+  /** Gives up what is under way: everything, or what has no end of its own. */
+  abort(which: 'all' | 'longRunning'): void;
+}
+
+/** Reads what is asked; returns how long it may take.
+ *  @throws StatusError BadRequest */
+function readTarget(passage: Passage, longestMs: number): number {
+  const { state } = passage;
+  const { path, query } = splitTarget(state.exchange.target);
+  const parsed = query === '' ? undefined : new URLSearchParams(query);
+  state.setQuery(parsed);
+  state.info = parseRequestInfo(state.method, path, parsed);
+  passage.long = isLongRunning(state.info);
+  return passage.long ? Number.POSITIVE_INFINITY : requestTimeoutMs(parsed, longestMs);
+}
+
+export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pipeline {
+  const { clock, inFlight, metrics, log } = deps;
+  const passages = new Set<Passage>();
+
+  /** The handler's answer, unless time is up or the client leaves before. */
+  async function withinTime(passage: Passage, ms: number): Promise<ApiResponse> {
+    const { state } = passage;
+    const timer = Number.isFinite(ms) ? clock.setTimer(() => state.abort(timedOut()), ms) : undefined;
+    const givenUp = new Promise<never>((_resolve, reject) => state.onAbort(reject));
+    try {
+      return await Promise.race([handle(deps, passage), givenUp]);
+    } finally {
+      timer?.cancel();
+    }
+  }
+
+  async function run(passage: Passage): Promise<void> {
+    try {
+      const ms = readTarget(passage, options.requestTimeoutMs);
+      if (passage.long) metrics.longRunning(passage.state, 1);
+      await answer(deps, passage, await withinTime(passage, ms));
+    } catch (error) {
+      await answerFailure(deps, passage, asError(error));
+    }
+  }
+
+  function finish(passage: Passage): void {
+    const { state } = passage;
+    passage.finished = true;
+    passages.delete(passage);
+    leaveSeat(passage, inFlight);
+    if (passage.long) metrics.longRunning(state, -1);
+    metrics.finished(state, (clock.monotonic() - state.startedMs) / 1000);
+  }
+
+  function serve(exchange: Exchange): void {
+    const state = new RequestState({
+      id: auditId(exchange.headers['audit-id']),
+      exchange,
+      receivedMs: clock.now(),
+      startedMs: clock.monotonic(),
+      bodyLimitBytes: options.bodyLimitBytes,
+    });
+    const passage = createPassage(state);
+    passages.add(passage);
+    exchange.onClose(() => {
+      if (!passage.finished) state.abort(new ClientGoneError());
+    });
+    run(passage).then(
+      () => finish(passage),
+      (error: unknown) => {
+        log.error({ err: asError(error), auditID: state.id }, 'Answering failed');
+        exchange.destroy();
+        finish(passage);
+      },
+    );
+  }
+
+  return {
+    serve,
+    get active() {
+      return passages.size;
+    },
+    abort(which) {
+      for (const { state, long } of passages) if (long || which === 'all') state.abort(shuttingDown());
+    },
+  };
+}

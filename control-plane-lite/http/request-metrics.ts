@@ -1,0 +1,136 @@
+/** What is counted of requests, under the names that dashboards of the field know. */
+import type { MetricsRegistry } from '#api/kit/metrics.ts';
+import type { RequestInfo } from './contract.ts';
+import type { InFlight } from './in-flight.ts';
+import type { RequestState } from './request-state.ts';
+
+const SECONDS_BUCKETS = [
+  0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
+];
+
+const VERB_NAMES: Readonly<Record<string, string>> = {
+  get: 'GET',
+  list: 'LIST',
+  watch: 'WATCH',
+  create: 'POST',
+  update: 'PUT',
+  patch: 'PATCH',
+  delete: 'DELETE',
+  deletecollection: 'DELETECOLLECTION',
+  proxy: 'CONNECT',
+  post: 'POST',
+  put: 'PUT',
+  head: 'GET',
+  options: 'OPTIONS',
+};
+const CONNECT_SUBRESOURCES: ReadonlySet<string> = new Set(['attach', 'exec', 'proxy', 'portforward']);
+
+/** `isServed` tells resources that exist from words that clients make up: those would be labels without end. */
+export interface RequestMetricsDeps {
+  readonly registry: MetricsRegistry;
+  readonly inFlight: InFlight;
+  readonly isServed: (info: RequestInfo) => boolean;
+  /** Domain of annotations that tell of deprecated APIs. */
+  readonly domain: string;
+}
+
+export interface RequestMetrics {
+  /** `seconds` from the request's arrival to the end of its answer. */
+  finished(state: RequestState, seconds: number): void;
+  longRunning(state: RequestState, by: 1 | -1): void;
+  /** Requests refused for want of seats. */
+  rejected(state: RequestState): void;
+}
+
+function verbName(state: RequestState): string {
+  const { info } = state;
+  if (CONNECT_SUBRESOURCES.has(info.subresource)) return 'CONNECT';
+  if (
+    info.verb === 'patch' &&
+    state.headers['content-type']?.startsWith('application/apply-patch') === true
+  ) {
+    return 'APPLY';
+  }
+  return VERB_NAMES[info.verb] ?? 'OTHER';
+}
+
+function scopeOf(info: RequestInfo): string {
+  if (!info.isResource) return '';
+  if (info.name !== '' || info.verb === 'create') return 'resource';
+  return info.namespace === '' ? 'cluster' : 'namespace';
+}
+
+export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
+  const { registry, inFlight, domain } = deps;
+  const where = ['verb', 'dry_run', 'group', 'version', 'resource', 'subresource', 'scope', 'component'];
+  const total = registry.counter({
+    name: 'apiserver_request_total',
+    help: 'Requests by verb, resource and HTTP code.',
+    labels: [...where, 'code'],
+  });
+  const seconds = registry.histogram({
+    name: 'apiserver_request_duration_seconds',
+    help: 'Time from the arrival of a request to the end of its answer.',
+    labels: where,
+    buckets: SECONDS_BUCKETS,
+    maxSeries: 2000,
+  });
+  const longRunning = registry.gauge({
+    name: 'apiserver_longrunning_requests',
+    help: 'Watches and connections passed through, at this moment.',
+    labels: ['verb', 'group', 'version', 'resource', 'subresource', 'scope', 'component'],
+  });
+  const current = registry.gauge({
+    name: 'apiserver_current_inflight_requests',
+    help: 'Requests being worked on, by kind.',
+    labels: ['request_kind'],
+  });
+  const queued = registry.gauge({
+    name: 'apiserver_current_inqueue_requests',
+    help: 'Requests waiting for a seat, by kind.',
+    labels: ['request_kind'],
+  });
+  const dropped = registry.counter({
+    name: 'apiserver_dropped_requests_total',
+    help: 'Requests refused because too many were waiting.',
+    labels: ['request_kind'],
+  });
+  const deprecated = registry.gauge({
+    name: 'apiserver_requested_deprecated_apis',
+    help: 'Deprecated APIs that were requested.',
+    labels: ['group', 'version', 'resource', 'subresource', 'removed_release'],
+  });
+  registry.onCollect(() => {
+    for (const kind of ['readOnly', 'mutating'] as const) {
+      current.with(kind).set(inFlight.count(kind));
+      queued.with(kind).set(inFlight.waiting(kind));
+    }
+  });
+
+  const isMutating = (verb: string): boolean => verb !== 'get' && verb !== 'list' && verb !== 'watch';
+
+  function placeOf(state: RequestState): readonly string[] {
+    const { info } = state;
+    const served = info.isResource && deps.isServed(info);
+    const names = served ? [info.group, info.version, info.resource, info.subresource] : ['', '', '', ''];
+    return [...names, scopeOf(info), 'apiserver'];
+  }
+
+  return {
+    finished(state, duration) {
+      const dryRun = state.query.getAll('dryRun').includes('All') ? 'All' : '';
+      const labels = [verbName(state), dryRun, ...placeOf(state)];
+      total.with(...labels, String(state.status)).inc();
+      if (state.exchange.upgrade === undefined && state.info.verb !== 'watch') {
+        seconds.with(...labels).observe(duration);
+      }
+      if (state.annotations?.[`${domain}/deprecated`] === 'true') {
+        const removed = state.annotations[`${domain}/removed-release`] ?? '';
+        const { group, version, resource, subresource } = state.info;
+        deprecated.with(group, version, resource, subresource, removed).set(1);
+      }
+    },
+    longRunning: (state, by) => longRunning.with(verbName(state), ...placeOf(state)).add(by),
+    rejected: (state) => dropped.with(isMutating(state.info.verb) ? 'mutating' : 'readOnly').inc(),
+  };
+}

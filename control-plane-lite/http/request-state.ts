@@ -1,0 +1,130 @@
+/** A request on its way through the server: what handlers see of it, and what the pipeline keeps about it. Parts that
+ *  few requests need (the parsed query, the abort signal) are made when first asked for. */
+import type { IncomingHttpHeaders } from 'node:http';
+import type { UserInfo } from '../resources/contract.ts';
+import { readBody } from './body.ts';
+import type { ApiRequest, RequestInfo } from './contract.ts';
+import { ClientGoneError, type Exchange } from './exchange.ts';
+
+export interface RequestStateOptions {
+  readonly id: string;
+  readonly exchange: Exchange;
+  readonly receivedMs: number;
+  readonly startedMs: number;
+  readonly bodyLimitBytes: number;
+}
+
+const NOBODY: UserInfo = { name: '', groups: [], extra: {} };
+const NOWHERE: RequestInfo = {
+  path: '',
+  isResource: false,
+  verb: '',
+  group: '',
+  version: '',
+  namespace: '',
+  resource: '',
+  subresource: '',
+  name: '',
+  rest: '',
+};
+
+export class RequestState implements ApiRequest {
+  readonly id: string;
+  readonly exchange: Exchange;
+  readonly receivedMs: number;
+  /** Monotonic. */
+  readonly startedMs: number;
+  info: RequestInfo = NOWHERE;
+  user: UserInfo = NOBODY;
+  /** Before it took on someone else's identity. */
+  originalUser: UserInfo = NOBODY;
+  /** Of what was answered; 0 before. */
+  status = 0;
+  /** The bytes of the body once it was read. */
+  bodyBytes: Buffer | undefined;
+  warnings: string[] | undefined;
+  annotations: Record<string, string> | undefined;
+  /** Why nothing more is to be done for the request. */
+  abortReason: Error | undefined;
+  readonly #bodyLimitBytes: number;
+  #body: Promise<Buffer> | undefined;
+  #query: URLSearchParams | undefined;
+  #controller: AbortController | undefined;
+  #onAbort: ((error: Error) => void)[] | undefined;
+
+  constructor(options: RequestStateOptions) {
+    this.id = options.id;
+    this.exchange = options.exchange;
+    this.receivedMs = options.receivedMs;
+    this.startedMs = options.startedMs;
+    this.#bodyLimitBytes = options.bodyLimitBytes;
+  }
+
+  get method(): string {
+    return this.exchange.method;
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.exchange.headers;
+  }
+
+  get query(): URLSearchParams {
+    this.#query ??= new URLSearchParams();
+    return this.#query;
+  }
+
+  setQuery(query: URLSearchParams | undefined): void {
+    this.#query = query;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      if (this.abortReason !== undefined) this.#controller.abort(this.abortReason);
+    }
+    return this.#controller.signal;
+  }
+
+  /** Calls when the request is given up; at once if it has been. */
+  readonly onAbort = (listener: (error: Error) => void): void => {
+    if (this.abortReason !== undefined) return listener(this.abortReason);
+    this.#onAbort ??= [];
+    this.#onAbort.push(listener);
+  };
+
+  abort(reason: Error): void {
+    if (this.abortReason !== undefined) return;
+    this.abortReason = reason;
+    this.#controller?.abort(reason);
+    for (const listener of this.#onAbort ?? []) listener(reason);
+  }
+
+  readBody(): Promise<Buffer> {
+    this.#body ??= this.#readBody();
+    return this.#body;
+  }
+
+  async #readBody(): Promise<Buffer> {
+    const { exchange } = this;
+    if (exchange.body === undefined) return Buffer.alloc(0);
+    if (exchange.closed) throw new ClientGoneError();
+    exchange.askForBody();
+    this.bodyBytes = await readBody(exchange.body, {
+      limitBytes: this.#bodyLimitBytes,
+      contentLength: exchange.headers['content-length'],
+      contentEncoding: exchange.headers['content-encoding'],
+      onAbort: this.onAbort,
+    });
+    return this.bodyBytes;
+  }
+
+  warn(text: string): void {
+    this.warnings ??= [];
+    this.warnings.push(text);
+  }
+
+  annotate(key: string, value: string): void {
+    this.annotations ??= {};
+    this.annotations[key] = value;
+  }
+}

@@ -1,0 +1,119 @@
+/** Writes answers with an end: heads, pieces with back-pressure, compression of large ones. */
+import type { Gzip } from 'node:zlib';
+import type { Clock } from '#api/kit/clock.ts';
+import type { BytesResponse } from './contract.ts';
+import type { Exchange } from './exchange.ts';
+import type { RequestState } from './request-state.ts';
+import { formatWarnings } from './warnings.ts';
+
+/** Smaller bodies are not worth the time that compression takes. */
+const COMPRESS_FROM_BYTES = 128 * 1024;
+/** Small pieces are put together into writes of about this size. */
+const BLOCK_BYTES = 64 * 1024;
+/** A client that takes nothing for so long is cut off. */
+const STALLED_MS = 30_000;
+
+/** The headers that every answer has, as a flat list. */
+export function commonHeaders(state: RequestState, contentType: string): string[] {
+  const headers = ['Audit-Id', state.id, 'Cache-Control', 'no-cache, private', 'Content-Type', contentType];
+  if (state.warnings !== undefined) headers.push('Warning', formatWarnings(state.warnings));
+  return headers;
+}
+
+const acceptsGzip = (header: string | readonly string[] | undefined): boolean =>
+  typeof header === 'string' &&
+  /(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q\s*=\s*(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)/i.test(header);
+
+/** Pieces put together to blocks; a large piece stays as it is. */
+function* blocksOf(pieces: readonly Buffer[]): Generator<Buffer> {
+  let held: Buffer[] = [];
+  let size = 0;
+  for (const piece of pieces) {
+    if (size > 0 && size + piece.length > BLOCK_BYTES) {
+      yield Buffer.concat(held, size);
+      held = [];
+      size = 0;
+    }
+    if (piece.length >= BLOCK_BYTES) yield piece;
+    else {
+      held.push(piece);
+      size += piece.length;
+    }
+  }
+  if (size > 0) yield Buffer.concat(held, size);
+}
+
+/** Resolves when the client took what was written, or is gone. Cuts it off if it takes nothing. */
+function drained(exchange: Exchange, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    if (exchange.closed) return resolve();
+    const timer = clock.setTimer(() => exchange.destroy(), STALLED_MS);
+    const done = (): void => {
+      timer.cancel();
+      resolve();
+    };
+    exchange.onDrain(done);
+    exchange.onClose(done);
+  });
+}
+
+async function writeBlocks(exchange: Exchange, blocks: Iterable<Buffer>, clock: Clock): Promise<void> {
+  for (const block of blocks) {
+    if (exchange.closed) return;
+    if (!exchange.write(block)) await drained(exchange, clock);
+  }
+  exchange.end();
+}
+
+async function writeCompressed(exchange: Exchange, pieces: readonly Buffer[], clock: Clock): Promise<void> {
+  const { createGzip } = await import('node:zlib');
+  const gzip: Gzip = createGzip({ level: 1 });
+  const feeding = (async () => {
+    for (const block of blocksOf(pieces)) {
+      if (exchange.closed) break;
+      if (!gzip.write(block)) await new Promise((resolve) => gzip.once('drain', resolve));
+    }
+    gzip.end();
+  })();
+  for await (const chunk of gzip) {
+    if (exchange.closed) break;
+    if (Buffer.isBuffer(chunk) && !exchange.write(chunk)) await drained(exchange, clock);
+  }
+  if (exchange.closed) gzip.destroy();
+  else exchange.end();
+  await feeding;
+}
+
+/** Answers. The promise resolves when everything was handed to the connection; small answers need none. */
+export function writeBytes(
+  state: RequestState,
+  response: BytesResponse,
+  clock: Clock,
+): Promise<void> | undefined {
+  const { exchange } = state;
+  const { body } = response;
+  const single = Buffer.isBuffer(body) ? body : body.length === 1 ? body[0] : undefined;
+  const pieces: readonly Buffer[] = Buffer.isBuffer(body) ? [body] : body;
+  let size = 0;
+  for (const piece of pieces) size += piece.length;
+  const headers = commonHeaders(state, response.contentType);
+  for (const name in response.headers) headers.push(name, response.headers[name] ?? '');
+  state.status = response.status;
+  const isHead = exchange.method === 'HEAD';
+  const compress =
+    size >= COMPRESS_FROM_BYTES &&
+    response.status === 200 &&
+    acceptsGzip(exchange.headers['accept-encoding']);
+  if (size >= COMPRESS_FROM_BYTES) headers.push('Vary', 'Accept-Encoding');
+  if (compress && !isHead) {
+    headers.push('Content-Encoding', 'gzip');
+    exchange.writeHead(200, headers);
+    return writeCompressed(exchange, pieces, clock);
+  }
+  if (response.status !== 204) headers.push('Content-Length', String(size));
+  exchange.writeHead(response.status, headers);
+  if (isHead || size === 0) exchange.end();
+  else if (single !== undefined && single.length < COMPRESS_FROM_BYTES) exchange.end(single);
+  else return writeBlocks(exchange, blocksOf(pieces), clock);
+  return undefined;
+}

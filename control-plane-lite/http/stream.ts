@@ -1,0 +1,113 @@
+/** Answers without an end: a chunked body or HTTP/2 stream, or WebSocket frames for clients that ask for them. */
+import { asError, type Clock } from '#api/kit/clock.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { type BacklogLimits, createBacklogGuard } from './backlog.ts';
+import type { StreamResponse, StreamSink } from './contract.ts';
+import type { RequestState } from './request-state.ts';
+import { commonHeaders } from './respond.ts';
+import { acceptWebSocket } from './websocket.ts';
+
+/** Resolves when the stream is over, whoever ended it. */
+export type Streamer = (state: RequestState, response: StreamResponse) => Promise<void>;
+
+export interface StreamerOptions extends BacklogLimits {
+  /** Time that owners of streams have for their last words when the server ends. Default 1 s. */
+  readonly partingMs?: number;
+  /** Domain of the API groups in the server's vocabulary. */
+  readonly domain: string;
+}
+
+/** Somewhere that whole messages go. */
+export interface Channel {
+  readonly backlogBytes: number;
+  write(bytes: Buffer): void;
+  end(): void;
+  cut(): void;
+  onClose(listener: () => void): void;
+}
+
+function openBody(state: RequestState, response: StreamResponse): Channel {
+  const { exchange } = state;
+  exchange.writeHead(200, commonHeaders(state, response.contentType));
+  exchange.flushHead();
+  return {
+    get backlogBytes() {
+      return exchange.backlogBytes;
+    },
+    write: (bytes) => void exchange.write(bytes),
+    end: () => exchange.end(),
+    cut: () => exchange.destroy(),
+    onClose: (listener) => exchange.onClose(listener),
+  };
+}
+
+/** Connects a response with a channel until one of them ends. */
+function carry(
+  deps: { readonly clock: Clock },
+  options: StreamerOptions,
+  state: RequestState,
+  response: StreamResponse,
+  channel: Channel,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let over = false;
+    let stop: (() => void) | undefined;
+    const guard = createBacklogGuard(
+      { clock: deps.clock, backlogBytes: () => channel.backlogBytes, cut: () => channel.cut() },
+      options,
+    );
+    function finish(): void {
+      if (over) return;
+      over = true;
+      guard.stop();
+      stop?.();
+      resolve();
+    }
+    const sink: StreamSink = {
+      write(bytes) {
+        if (over) return;
+        channel.write(bytes);
+        guard.wrote(bytes.length);
+      },
+      end() {
+        if (over) return;
+        channel.end();
+        finish();
+      },
+    };
+    channel.onClose(finish);
+    try {
+      stop = response.start(sink);
+    } catch (error) {
+      over = true;
+      guard.stop();
+      reject(asError(error));
+      return;
+    }
+    if (over) stop();
+    else state.onAbort(() => deps.clock.setTimer(() => sink.end(), options.partingMs ?? 1000));
+  });
+}
+
+export function createStreamer(deps: { readonly clock: Clock }, options: StreamerOptions): Streamer {
+  return async (state, response) => {
+    if (state.exchange.upgrade === undefined) {
+      state.status = 200;
+      if (state.method !== 'HEAD') return carry(deps, options, state, response, openBody(state, response));
+      state.exchange.writeHead(200, commonHeaders(state, response.contentType));
+      return state.exchange.end();
+    }
+    if (response.webSocket === undefined || state.headers.upgrade?.toLowerCase() !== 'websocket') {
+      throw new StatusError('BadRequest', 'this request offers no change of protocol to what was asked for');
+    }
+    const { upgrade } = state.exchange;
+    const channel = await acceptWebSocket(upgrade, {
+      binary: response.webSocket.binary,
+      domain: options.domain,
+      headers: [`Audit-Id: ${state.id}`],
+    });
+    if (channel === undefined) return undefined;
+    state.status = 101;
+    return carry(deps, options, state, response, channel);
+  };
+}

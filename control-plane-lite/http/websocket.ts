@@ -1,0 +1,86 @@
+/** Turns an upgraded connection into a channel of WebSocket frames, in one direction: what the client sends is read
+ *  and forgotten. Any origin may connect, as credentials are never sent by a browser on its own. */
+import { readSubprotocols } from './authentication.ts';
+import type { Upgrade } from './exchange.ts';
+import type { Channel } from './stream.ts';
+
+export interface WebSocketOptions {
+  /** Whether frames are binary where no subprotocol says so. */
+  readonly binary: boolean;
+  /** Domain of the API groups, part of the subprotocols' names. */
+  readonly domain: string;
+  /** Whole lines to add to the handshake. */
+  readonly headers: readonly string[];
+}
+
+export type FrameForm = 'text' | 'binary' | 'base64';
+
+/** Bytes of a message from a client, which has nothing to say. */
+const MOST_FROM_CLIENT_BYTES = 64 * 1024;
+const NEWLINE = 0x0a;
+
+/** The subprotocol to answer with; of those that the client offers the first that is known, else the first. */
+export function chooseSubprotocol(offered: readonly string[], domain: string): string | undefined {
+  const known = new Set([`base64.binary.${domain}`, `binary.${domain}`]);
+  return offered.find((protocol) => known.has(protocol)) ?? offered[0];
+}
+
+export function frameForm(protocol: string, options: WebSocketOptions): FrameForm {
+  if (protocol === `base64.binary.${options.domain}`) return 'base64';
+  if (protocol === `binary.${options.domain}`) return 'binary';
+  return options.binary ? 'binary' : 'text';
+}
+
+/** Text has a frame for each line, as a client takes a frame for one event. Nothing is copied. */
+export function* splitLines(bytes: Buffer): Generator<Buffer> {
+  let start = 0;
+  while (start < bytes.length) {
+    const newline = bytes.indexOf(NEWLINE, start);
+    const end = newline < 0 ? bytes.length : newline + 1;
+    yield start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end);
+    start = end;
+  }
+}
+
+/** `undefined`: the handshake was no sound one and was answered so. */
+export async function acceptWebSocket(
+  upgrade: Upgrade,
+  options: WebSocketOptions,
+): Promise<Channel | undefined> {
+  const { WebSocketServer } = await import('ws');
+  const { message, socket, head } = upgrade;
+  const offered = readSubprotocols(message.headers['sec-websocket-protocol'], options.domain).protocols;
+  const server = new WebSocketServer({
+    noServer: true,
+    perMessageDeflate: false,
+    maxPayload: MOST_FROM_CLIENT_BYTES,
+    handleProtocols: () => chooseSubprotocol(offered, options.domain) ?? false,
+  });
+  server.on('headers', (lines) => void lines.push(...options.headers));
+  return new Promise((resolve) => {
+    const refused = (): void => resolve(undefined);
+    socket.once('close', refused);
+    server.handleUpgrade(message, socket, head, (client) => {
+      socket.off('close', refused);
+      const form = frameForm(client.protocol, options);
+      client.on('error', () => client.terminate());
+      // Frames are read so that pings are answered and a closing client is noticed.
+      client.on('message', () => undefined);
+      resolve({
+        get backlogBytes() {
+          return client.bufferedAmount;
+        },
+        write(bytes) {
+          if (form === 'binary') return client.send(bytes, { binary: true });
+          for (const line of splitLines(bytes)) {
+            client.send(form === 'base64' ? line.toString('base64') : line, { binary: false });
+          }
+          return undefined;
+        },
+        end: () => client.close(1000),
+        cut: () => client.terminate(),
+        onClose: (listener) => void client.once('close', listener),
+      });
+    });
+  });
+}
