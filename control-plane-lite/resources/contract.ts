@@ -54,6 +54,8 @@ export interface Strategy {
   readonly prepareForCreate?: (draft: ApiObject, context: StrategyContext) => void;
   /** All faults beyond metadata, which is checked for every kind. */
   readonly validate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
+  /** Faults of what may come into an object later only; `validate` is called as well. */
+  readonly validateCreate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
   /** Keeps what an update may not change. The generic part (metadata, status kept where there is a status
    *  subresource, generation raised if spec changed) is done before. */
   readonly prepareForUpdate?: (draft: ApiObject, old: ApiObject, context: StrategyContext) => void;

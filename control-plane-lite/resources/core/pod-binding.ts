@@ -1,0 +1,72 @@
+/** The `binding` part: the scheduler gives a pod its node, once and for all. Pure.
+ *  Source: upstream's pod binding, release 1.24. */
+import { StatusError } from '#api/meta/status-error.ts';
+import { conflict, invalid, type Subject } from '#api/meta/status-errors.ts';
+import { formatTime } from '#api/meta/time.ts';
+import type { Binding, Pod, PodCondition } from '#api/schema/gen/core-v1.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import type { ApiObject } from '../contract.ts';
+import { membersOf, typed } from '../view.ts';
+
+const PODS_BINDING: Subject = { group: '', name: 'pods/binding' };
+
+/** @throws StatusError Invalid or BadRequest if the Binding makes no sense for a pod of this name */
+export function checkBinding(bindingObject: ApiObject, podName: string): void {
+  const { metadata, target } = typed<Binding>(bindingObject);
+  const name = metadata?.name ?? '';
+  if (name !== podName) {
+    throw new StatusError('BadRequest', 'name in URL does not match name in Binding object');
+  }
+  const faults = createFaults();
+  const kind = target.kind ?? '';
+  if (kind !== '' && kind !== 'Node') faults.unsupported('target.kind', kind, ['Node', '<empty>']);
+  if ((target.name ?? '') === '') faults.required('target.name');
+  if (faults.errors.length > 0) throw invalid({ group: '', name: 'Binding' }, name, faults.errors);
+}
+
+/** What stands in the way of binding this pod; `undefined` if nothing does. */
+function obstacle(pod: Pod, { metadata }: Binding): string | undefined {
+  const name = pod.metadata?.name ?? '';
+  const { uid = '', resourceVersion = '' } = metadata ?? {};
+  const [podUID, podVersion] = [pod.metadata?.uid ?? '', pod.metadata?.resourceVersion ?? ''];
+  if (uid !== '' && uid !== podUID) {
+    return `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${podUID}`;
+  }
+  if (resourceVersion !== '' && resourceVersion !== podVersion) {
+    return `Precondition failed: ResourceVersion in precondition: ${resourceVersion}, ResourceVersion in object meta: ${podVersion}`;
+  }
+  if (pod.metadata?.deletionTimestamp !== undefined) {
+    return `pod ${name} is being deleted, cannot be assigned to a host`;
+  }
+  const nodeName = pod.spec?.nodeName ?? '';
+  return nodeName === '' ? undefined : `pod ${name} is already assigned to node ${JSON.stringify(nodeName)}`;
+}
+
+/** The conditions with PodScheduled true. */
+function scheduled(conditions: readonly PodCondition[], nowMs: number): readonly PodCondition[] {
+  const before = conditions.find(({ type }) => type === 'PodScheduled');
+  const since = before?.status === 'True' ? before.lastTransitionTime : undefined;
+  const condition: PodCondition = {
+    type: 'PodScheduled',
+    status: 'True',
+    lastTransitionTime: since ?? formatTime(nowMs),
+  };
+  return before === undefined
+    ? [...conditions, condition]
+    : conditions.map((other) => (other === before ? condition : other));
+}
+
+/** Gives the pod the node of the Binding, with the Binding's annotations. Changes the draft and returns it.
+ *  @throws StatusError Conflict if the pod has a node, is being deleted, or is not the one that is meant */
+export function bindPod(draft: ApiObject, bindingObject: ApiObject, nowMs: number): ApiObject {
+  const [pod, binding] = [typed<Pod>(draft), typed<Binding>(bindingObject)];
+  const why = obstacle(pod, binding);
+  if (why !== undefined) throw conflict(PODS_BINDING, draft.metadata.name ?? '', why);
+  membersOf(draft, 'spec')['nodeName'] = binding.target.name;
+  const annotations = binding.metadata?.annotations;
+  if (annotations !== undefined && Object.keys(annotations).length > 0) {
+    draft.metadata.annotations = { ...draft.metadata.annotations, ...annotations };
+  }
+  membersOf(draft, 'status')['conditions'] = scheduled(pod.status?.conditions ?? [], nowMs);
+  return draft;
+}

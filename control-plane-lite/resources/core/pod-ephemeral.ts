@@ -1,0 +1,42 @@
+/** The `ephemeralcontainers` part: containers added to a running pod, to look into it. They come and stay.
+ *  Source: upstream's pod ephemeral containers strategy, release 1.24. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import type { EphemeralContainer, Pod } from '#api/schema/gen/core-v1.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import { validatePodContent } from '#api/schema/validation/pod.ts';
+import { changedPaths, sameContent } from '../content-diff.ts';
+import type { ApiObject, PartStrategy } from '../contract.ts';
+import { keepAllBut } from '../generic.ts';
+import { membersOf, typed } from '../view.ts';
+import { serverPodOptions } from './pod-options.ts';
+
+const PATH = 'spec.ephemeralContainers';
+
+function prepareForUpdate(draft: ApiObject, old: ApiObject): void {
+  const added = typed<Pod>(draft).spec?.ephemeralContainers;
+  keepAllBut(draft, old, PATH);
+  const spec = membersOf(draft, 'spec');
+  if (added === undefined) delete spec['ephemeralContainers'];
+  else spec['ephemeralContainers'] = added;
+}
+
+const containersOf = (object: ApiObject): readonly EphemeralContainer[] =>
+  typed<Pod>(object).spec?.ephemeralContainers ?? [];
+
+export const ephemeralContainersPart: PartStrategy = {
+  prepareForUpdate,
+  validateUpdate(object, old, { vocabulary, gates }): readonly FieldError[] {
+    const faults = createFaults();
+    const now = new Map(containersOf(object).map((container) => [container.name, container]));
+    for (const before of containersOf(old)) {
+      const after = now.get(before.name);
+      const subject = `existing ephemeral containers ${JSON.stringify(before.name)}`;
+      if (after === undefined) faults.forbidden(PATH, `${subject} may not be removed`);
+      else if (!sameContent(after, before)) {
+        const changed = changedPaths(after, before, '').join(', ');
+        faults.forbidden(PATH, `${subject} may not be changed\nchanged: ${changed}`);
+      }
+    }
+    return [...validatePodContent(typed<Pod>(object), serverPodOptions(vocabulary, gates)), ...faults.errors];
+  },
+};

@@ -1,0 +1,108 @@
+/** The status of a pod: written by the node that runs it, never together with the spec.
+ *  Source: upstream's pod status strategy, release 1.24. */
+import { isIP } from 'node:net';
+import type { FieldError } from '#api/meta/field-error.ts';
+import { dns1123SubdomainFaults, qualifiedNameFaults } from '#api/meta/names.ts';
+import type { ContainerStatus, Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import type { ApiObject, PartStrategy } from '../contract.ts';
+import { keepMember, membersOf, typed } from '../view.ts';
+import { validateLastingAnnotations } from './pod-update.ts';
+
+/** `podIP` is the first of `podIPs`; a client may know of only one of the two. */
+function alignPodIPs(draft: ApiObject): void {
+  const { podIP = '', podIPs = [] } = typed<Pod>(draft).status ?? {};
+  const first = podIPs[0]?.ip ?? '';
+  if (podIP === first) return;
+  const status = membersOf(draft, 'status');
+  // The older field wins: whoever changes it alone knows of no other.
+  if (podIP === '') status['podIP'] = first;
+  else status['podIPs'] = [{ ip: podIP }];
+}
+
+function prepareForUpdate(draft: ApiObject, old: ApiObject): void {
+  keepMember(draft, old, 'spec');
+  // Old node agents send owners that garbage collection would stumble over.
+  keepMember(draft.metadata, old.metadata, 'ownerReferences');
+  alignPodIPs(draft);
+}
+
+/** A container that has ended for good runs again in another pod only. */
+function validateTransitions(
+  faults: Faults,
+  now: readonly ContainerStatus[] = [],
+  before: readonly ContainerStatus[] = [],
+  path: string,
+  restartPolicy: string,
+): void {
+  if (restartPolicy === 'Always') return;
+  for (const [index, old] of before.entries()) {
+    const ended = old.state?.terminated;
+    if (ended === undefined || (ended.exitCode !== 0 && restartPolicy === 'OnFailure')) continue;
+    const next = now.find(({ name }) => name === old.name);
+    if (next !== undefined && next.state?.terminated === undefined) {
+      faults.forbidden(`${path}[${index}].state`, 'may not be transitioned to non-terminated state');
+    }
+  }
+}
+
+function validateIPs(faults: Faults, { podIPs = [] }: PodStatus): void {
+  const path = 'status.podIPs';
+  const addresses = podIPs.map(({ ip = '' }) => ip);
+  for (const [index, ip] of addresses.entries()) {
+    if (isIP(ip) === 0) {
+      faults.invalid(
+        `${path}[${index}]`,
+        ip,
+        'must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)',
+      );
+    }
+    if (addresses.indexOf(ip) < index) faults.duplicate(`${path}[${index}]`, ip);
+  }
+  const families = new Set(addresses.map(isIP));
+  if (addresses.length > 1 && (addresses.length > 2 || families.size < 2)) {
+    faults.invalid(path, addresses, 'may specify no more than one IP for each IP family');
+  }
+}
+
+const SYSTEM_CONDITIONS: readonly string[] = ['PodScheduled', 'Ready', 'Initialized', 'ContainersReady'];
+
+function validateConditions(faults: Faults, { conditions = [] }: PodStatus): void {
+  for (const [index, { type }] of conditions.entries()) {
+    if (SYSTEM_CONDITIONS.includes(type)) continue;
+    faults.invalidAll(`status.conditions[${index}].type`, type, qualifiedNameFaults(type));
+  }
+}
+
+function validateStatus(faults: Faults, pod: Pod, old: Pod): void {
+  const [now, before] = [pod.status ?? {}, old.status ?? {}];
+  const policy = old.spec?.restartPolicy ?? 'Always';
+  validateConditions(faults, now);
+  const nominated = now.nominatedNodeName ?? '';
+  if (nominated !== '' && nominated !== before.nominatedNodeName) {
+    faults.invalidAll('status.nominatedNodeName', nominated, dns1123SubdomainFaults(nominated));
+  }
+  for (const [member, restarts] of [
+    ['containerStatuses', policy],
+    // Sidecars are restarted whatever the pod's policy says.
+    ['initContainerStatuses', hasSidecars(old) ? 'Always' : policy],
+    ['ephemeralContainerStatuses', 'Never'],
+  ] as const) {
+    validateTransitions(faults, now[member], before[member], `status.${member}`, restarts);
+  }
+  validateIPs(faults, now);
+}
+
+const hasSidecars = ({ spec }: Pod): boolean =>
+  (spec?.initContainers ?? []).some(({ restartPolicy }) => restartPolicy === 'Always');
+
+export const podStatusPart: PartStrategy = {
+  prepareForUpdate,
+  validateUpdate(object, oldObject, { vocabulary }): readonly FieldError[] {
+    const [pod, old] = [typed<Pod>(object), typed<Pod>(oldObject)];
+    const faults = createFaults();
+    validateLastingAnnotations(faults, pod, old, vocabulary);
+    validateStatus(faults, pod, old);
+    return faults.errors;
+  },
+};

@@ -1,0 +1,124 @@
+/** What may change of a pod once it is made: images, a shorter deadline, more tolerations.
+ *  Source: upstream's pod update validation, release 1.24. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import type { Container, Pod, PodSpec, Toleration } from '#api/schema/gen/core-v1.ts';
+import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { changedPaths, sameContent } from '../content-diff.ts';
+import type { ApiObject, StrategyContext } from '../contract.ts';
+import { typed } from '../view.ts';
+
+const MUTABLE =
+  'pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
+
+const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
+
+/** Annotations that say something of the whole life of the pod. */
+export function validateLastingAnnotations(
+  faults: Faults,
+  pod: Pod,
+  old: Pod,
+  { configMirror, appArmorContainerPrefix }: Vocabulary,
+): void {
+  const [now = {}, before = {}] = [pod.metadata?.annotations, old.metadata?.annotations];
+  if (now === before) return;
+  for (const key of new Set([...Object.keys(now), ...Object.keys(before)])) {
+    if (now[key] === before[key]) continue;
+    const path = `metadata.annotations[${key}]`;
+    if (key.startsWith(appArmorContainerPrefix)) {
+      faults.forbidden(path, 'may not remove or update AppArmor annotations');
+    }
+    if (key !== configMirror) continue;
+    const how = now[key] === undefined ? 'remove' : before[key] === undefined ? 'add' : 'update';
+    faults.forbidden(path, `may not ${how} mirror pod annotation`);
+  }
+}
+
+function validateContainerCount(
+  faults: Faults,
+  now: readonly Container[] = [],
+  before: readonly Container[] = [],
+  path: string,
+): void {
+  if (now.length !== before.length) {
+    faults.forbidden(path, 'pod updates may not add or remove containers');
+  }
+}
+
+function validateDeadline(faults: Faults, now: number | undefined, before: number | undefined): void {
+  const path = 'spec.activeDeadlineSeconds';
+  if (now === undefined) {
+    if (before !== undefined)
+      faults.invalid(path, null, 'must not update from a positive integer to nil value');
+  } else if (now < 0 || now > MAX_DEADLINE_SECONDS) {
+    faults.invalid(path, now, `must be between 0 and ${MAX_DEADLINE_SECONDS}, inclusive`);
+  } else if (before !== undefined && before < now) {
+    faults.invalid(path, now, 'must be less than or equal to previous value');
+  }
+}
+
+const withoutSeconds = (toleration: Toleration): object => ({ ...toleration, tolerationSeconds: undefined });
+
+function validateTolerations(
+  faults: Faults,
+  now: readonly Toleration[] = [],
+  before: readonly Toleration[] = [],
+): void {
+  const kept = before.every((old) =>
+    now.some((toleration) => sameContent(withoutSeconds(toleration), withoutSeconds(old))),
+  );
+  if (!kept) {
+    faults.forbidden(
+      'spec.tolerations',
+      'existing toleration can not be modified except its tolerationSeconds',
+    );
+  }
+}
+
+const withImages = (
+  containers: readonly Container[] | undefined,
+  before: readonly Container[] | undefined,
+): readonly Container[] | undefined =>
+  containers?.map((container, index) => {
+    const image = before?.[index]?.image;
+    return image === undefined ? container : { ...container, image };
+  });
+
+/** The new spec with everything that may change put back as it was. */
+function munged(now: PodSpec, before: PodSpec): object {
+  const graceMayChange =
+    now.terminationGracePeriodSeconds === 1 && (before.terminationGracePeriodSeconds ?? 0) < 0;
+  return {
+    ...now,
+    containers: withImages(now.containers, before.containers),
+    initContainers: withImages(now.initContainers, before.initContainers),
+    activeDeadlineSeconds: before.activeDeadlineSeconds,
+    tolerations: before.tolerations,
+    terminationGracePeriodSeconds: graceMayChange
+      ? before.terminationGracePeriodSeconds
+      : now.terminationGracePeriodSeconds,
+  };
+}
+
+/** Every fault of a change through the pod itself. */
+export function validatePodUpdate(
+  object: ApiObject,
+  oldObject: ApiObject,
+  { vocabulary }: Pick<StrategyContext, 'vocabulary'>,
+): readonly FieldError[] {
+  const [pod, old] = [typed<Pod>(object), typed<Pod>(oldObject)];
+  const faults = createFaults();
+  validateLastingAnnotations(faults, pod, old, vocabulary);
+  const [now, before] = [pod.spec ?? { containers: [] }, old.spec ?? { containers: [] }];
+  validateContainerCount(faults, now.containers, before.containers, 'spec.containers');
+  validateContainerCount(faults, now.initContainers, before.initContainers, 'spec.initContainers');
+  validateDeadline(faults, now.activeDeadlineSeconds, before.activeDeadlineSeconds);
+  validateTolerations(faults, now.tolerations, before.tolerations);
+  if (faults.errors.length > 0) return faults.errors;
+  const rest = munged(now, before);
+  if (!sameContent(rest, before)) {
+    const changed = changedPaths(rest, before, 'spec').join(', ');
+    faults.forbidden('spec', `${MUTABLE}\nchanged: ${changed}`);
+  }
+  return faults.errors;
+}

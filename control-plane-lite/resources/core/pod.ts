@@ -1,0 +1,91 @@
+/** Pods: what the server sets when one is made, what may change later, how long deletion takes, how one is shown.
+ *  Source: upstream's pod registry, release 1.24. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { qosClass } from '#api/schema/qos-class.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import { validatePodContent } from '#api/schema/validation/pod.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiObject, DeletionPlan, KindEntry, StrategyContext } from '../contract.ts';
+import { membersOf, typed } from '../view.ts';
+import { ephemeralContainersPart } from './pod-ephemeral.ts';
+import { serverPodOptions } from './pod-options.ts';
+import { podRow } from './pod-row.ts';
+import { podStatusPart } from './pod-status.ts';
+import { validatePodUpdate } from './pod-update.ts';
+import { podWarnings } from './pod-warnings.ts';
+
+/** Both spellings of the service account's name are shown; the newer one counts. */
+function normalizePod(draft: ApiObject): void {
+  const { serviceAccountName = '', serviceAccount = '' } = typed<Pod>(draft).spec ?? {};
+  const name = serviceAccountName === '' ? serviceAccount : serviceAccountName;
+  if (name === '' || (name === serviceAccountName && name === serviceAccount)) return;
+  const spec = membersOf(draft, 'spec');
+  spec['serviceAccountName'] = name;
+  spec['serviceAccount'] = name;
+}
+
+function prepareForCreate(draft: ApiObject): void {
+  normalizePod(draft);
+  draft['status'] = { phase: 'Pending', qosClass: qosClass(typed<Pod>(draft)) };
+}
+
+function validate(object: ApiObject, { vocabulary, gates }: StrategyContext): readonly FieldError[] {
+  const pod = typed<Pod>(object);
+  const content = validatePodContent(pod, serverPodOptions(vocabulary, gates));
+  const mirror = pod.metadata?.annotations?.[vocabulary.configMirror];
+  if (mirror === undefined || (pod.spec?.nodeName ?? '') !== '') return content;
+  const faults = createFaults();
+  faults.invalid(
+    `metadata.annotations[${vocabulary.configMirror}]`,
+    mirror,
+    'must set spec.nodeName if mirror pod annotation is set',
+  );
+  return [...content, ...faults.errors];
+}
+
+function validateCreate(object: ApiObject): readonly FieldError[] {
+  const faults = createFaults();
+  if ((typed<Pod>(object).spec?.ephemeralContainers ?? []).length > 0) {
+    faults.forbidden('spec.ephemeralContainers', 'cannot be set on create');
+  }
+  return faults.errors;
+}
+
+/** Grace is what the client asks for, else what the pod asks for; a pod that runs nowhere needs none. */
+export function planPodDeletion(object: ApiObject, requested: number | undefined): DeletionPlan {
+  const { spec, status } = typed<Pod>(object);
+  const unscheduled = (spec?.nodeName ?? '') === '';
+  const terminated = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  if (unscheduled || terminated) return { graceSeconds: 0 };
+  const graceSeconds = requested ?? spec?.terminationGracePeriodSeconds ?? 0;
+  return { graceSeconds: graceSeconds < 0 ? 1 : graceSeconds };
+}
+
+const SELECTABLE: Readonly<Record<string, (object: ApiObject) => string>> = {
+  'spec.nodeName': (object) => typed<Pod>(object).spec?.nodeName ?? '',
+  'spec.restartPolicy': (object) => typed<Pod>(object).spec?.restartPolicy ?? '',
+  'spec.schedulerName': (object) => typed<Pod>(object).spec?.schedulerName ?? '',
+  'spec.serviceAccountName': (object) => typed<Pod>(object).spec?.serviceAccountName ?? '',
+  'status.phase': (object) => typed<Pod>(object).status?.phase ?? '',
+  'status.podIP': (object) => typed<Pod>(object).status?.podIP ?? '',
+  'status.nominatedNodeName': (object) => typed<Pod>(object).status?.nominatedNodeName ?? '',
+};
+
+export function podKind(vocabulary: Vocabulary): KindEntry {
+  return {
+    strategy: {
+      countsGeneration: false,
+      normalize: normalizePod,
+      prepareForCreate,
+      validate,
+      validateCreate,
+      validateUpdate: validatePodUpdate,
+      planDeletion: planPodDeletion,
+      selectableFields: SELECTABLE,
+      warnings: (object) => podWarnings(typed<Pod>(object), vocabulary),
+      row: (object, { nowMs }) => podRow(typed<Pod>(object), nowMs),
+    },
+    parts: { status: podStatusPart, ephemeralcontainers: ephemeralContainersPart },
+  };
+}
