@@ -43,6 +43,8 @@ export interface Vocabulary {
   readonly probeUserAgent: string;
   /** What the agent calls itself as the source of events. */
   readonly agentComponent: string;
+  /** Annotation of the bookmark that ends the synthetic events of a watch. */
+  readonly initialEventsEnd: string;
   /** First word of the names of components and of the roles for them: `<componentPrefix>-scheduler`. */
   readonly componentPrefix: string;
   /** Last part of the signer's name for clients of the API server. */
@@ -86,6 +88,7 @@ const plat: Vocabulary = {
   managedHostsHeader: '# Plat-managed hosts file',
   probeUserAgent: 'plat-probe',
   agentComponent: 'nodeagent',
+  initialEventsEnd: 'plat.io/initial-events-end',
   namespaceFinalizer: 'plat',
   nodeAgentVersionMember: 'nodeAgentVersion',
   componentPrefix: 'plat',
@@ -124,6 +127,7 @@ const kubernetes: Vocabulary = {
   managedHostsHeader: '# Kubernetes-managed hosts file',
   probeUserAgent: 'kube-probe',
   agentComponent: 'kubelet',
+  initialEventsEnd: 'k8s.io/initial-events-end',
   namespaceFinalizer: 'kubernetes',
   nodeAgentVersionMember: 'kubeletVersion',
   componentPrefix: 'kube',
@@ -133,6 +137,13 @@ const kubernetes: Vocabulary = {
 };
 
 export const VOCABULARIES: Readonly<Record<VocabularyName, Vocabulary>> = { plat, kubernetes };
+
+/** Managers of command-line tools that came from client-side apply, and the annotation in which that keeps what it
+ *  applied. Tools of either vocabulary may come to a server of the other. */
+export const CLIENT_SIDE_APPLY: readonly { readonly manager: string; readonly annotation: string }[] = [
+  { manager: 'platctl', annotation: 'platctl.plat.io/last-applied-configuration' },
+  { manager: 'kubectl', annotation: 'kubectl.kubernetes.io/last-applied-configuration' },
+];
 
 /** The namespace in which containerd's CRI plugin keeps its objects, in either vocabulary. */
 export const CONTAINERD_CRI_NAMESPACE = 'k8s.io';

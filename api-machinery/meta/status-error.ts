@@ -1,5 +1,5 @@
 /** Failures of the API as the field knows them: a reason, its HTTP code, and a Status object for the wire. */
-import type { Status, StatusCause, StatusDetails } from '../schema/gen/meta-v1.ts';
+import type { ListMeta, Status, StatusCause, StatusDetails } from '../schema/gen/meta-v1.ts';
 import { type FieldError, formatFault } from './field-error.ts';
 
 /** Every reason has exactly one HTTP code. */
@@ -32,6 +32,8 @@ export interface StatusErrorOptions {
   readonly details?: Omit<StatusDetails, 'causes'>;
   /** Causes beside the faults. */
   readonly causes?: readonly StatusCause[];
+  /** List metadata of the Status object: a token to go on with. */
+  readonly metadata?: ListMeta;
   /** Where it is not the reason's own. */
   readonly code?: number;
   readonly cause?: unknown;
@@ -43,6 +45,7 @@ export class StatusError extends Error {
   readonly code: number;
   readonly details: Omit<StatusDetails, 'causes'>;
   readonly causes: readonly StatusCause[];
+  readonly metadata: ListMeta;
 
   constructor(reason: StatusReason, message: string, options: StatusErrorOptions = {}) {
     super(message, { cause: options.cause });
@@ -52,6 +55,7 @@ export class StatusError extends Error {
     this.code = options.code ?? CODES[reason];
     this.details = options.details ?? {};
     this.causes = options.causes ?? [];
+    this.metadata = options.metadata ?? {};
   }
 
   /** The Status object that a client gets. */
@@ -66,7 +70,7 @@ export class StatusError extends Error {
     return {
       apiVersion: 'v1',
       kind: 'Status',
-      metadata: {},
+      metadata: this.metadata,
       status: 'Failure',
       message: this.message,
       reason: this.reason,

@@ -1,0 +1,54 @@
+/** The token of a list's next page: which state the list shows and the key after which it goes on. Opaque to clients.
+ *  Source: document 1, 4.4; form and texts as upstream. */
+import { badRequest } from './list-errors.ts';
+
+export interface ContinueToken {
+  /** The list's revision; absent: the newest, for a list whose state is no longer there. */
+  readonly revision?: number;
+  /** The last key that was given. */
+  readonly after: string;
+}
+
+/** Keys are far shorter: a namespace and a name of 253 bytes at most, each perhaps escaped. */
+const LONGEST = 4096;
+const URL_SAFE = /^[A-Za-z0-9_-]+$/;
+/** Stands for the newest state; 0 does not, so as to tell a token without a revision. */
+const NEWEST = -1;
+
+export function encodeContinue({ revision = NEWEST, after }: ContinueToken, apiGroupDomain: string): string {
+  const text = JSON.stringify({ v: versionOf(apiGroupDomain), rv: revision, start: after });
+  return Buffer.from(text).toString('base64url');
+}
+
+function versionOf(apiGroupDomain: string): string {
+  return `meta.${apiGroupDomain}/v1`;
+}
+
+function parseToken(token: string): Readonly<Record<string, unknown>> {
+  if (token.length > LONGEST || !URL_SAFE.test(token)) throw invalidToken('illegal base64 data');
+  try {
+    const value: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
+    return Object.fromEntries(Object.entries(value ?? {}));
+  } catch {
+    throw invalidToken('invalid JSON');
+  }
+}
+
+/** @throws StatusError BadRequest */
+export function decodeContinue(token: string, apiGroupDomain: string): ContinueToken {
+  const { v, rv, start } = parseToken(token);
+  const version = versionOf(apiGroupDomain);
+  if (v !== version)
+    throw invalidToken(`server does not recognize this encoded version ${JSON.stringify(v)}`);
+  if (typeof rv !== 'number' || !Number.isSafeInteger(rv) || rv === 0 || rv < NEWEST) {
+    throw invalidToken(`incorrect encoded start resourceVersion (version ${version})`);
+  }
+  if (typeof start !== 'string' || start === '') {
+    throw invalidToken(`encoded start key empty (version ${version})`);
+  }
+  return rv === NEWEST ? { after: start } : { revision: rv, after: start };
+}
+
+function invalidToken(why: string): Error {
+  return badRequest(`invalid continue token: continue key is not valid: ${why}`);
+}
