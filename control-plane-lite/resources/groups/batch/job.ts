@@ -1,0 +1,121 @@
+/** Jobs. The pods of a job carry its UID in a label, by which it knows them. Source: batch/v1. */
+import { isDeepStrictEqual } from 'node:util';
+import { dns1123LabelFaults } from '#api/meta/names.ts';
+import { parseTime } from '#api/meta/time.ts';
+import type { Job, JobSpec, JobStatus } from '#api/schema/gen/batch-v1.ts';
+import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import type { KindEntry } from '../../contract.ts';
+import { ageOf, containerCells, formatAge, formatSelectorCell } from '../../rows.ts';
+import { validateCounts } from '../amounts.ts';
+import { kindStrategy, type Mutable, statusPart, validateImmutable } from '../kind.ts';
+import { validateJobContent, validateJobSelector } from './job-spec.ts';
+
+const UID_LABEL = 'controller-uid';
+const NAME_LABEL = 'job-name';
+
+/** Labels of the pods and the selector for them; what the user set stays and is refused if it is wrong. */
+function generateSelector(draft: Mutable<Job>): void {
+  const { spec, metadata } = draft;
+  if (spec === undefined || spec.manualSelector === true) return;
+  const uid = metadata?.uid ?? '';
+  spec.template.metadata ??= {};
+  spec.template.metadata.labels = {
+    [UID_LABEL]: uid,
+    [NAME_LABEL]: metadata?.name ?? '',
+    ...spec.template.metadata.labels,
+  };
+  spec.selector ??= {};
+  spec.selector.matchLabels = { [UID_LABEL]: uid, ...spec.selector.matchLabels };
+}
+
+function validateGenerated(faults: Faults, { metadata, spec }: Job): void {
+  if (spec === undefined || spec.manualSelector === true) return;
+  const labels = spec.template.metadata?.labels ?? {};
+  const uid = metadata?.uid ?? '';
+  const expected = { [UID_LABEL]: uid, [NAME_LABEL]: metadata?.name ?? '' };
+  for (const [label, value] of Object.entries(expected)) {
+    if (labels[label] === value) continue;
+    faults.invalid(`spec.template.metadata.labels[${label}]`, labels[label] ?? null, `must be '${value}'`);
+  }
+  const { matchLabels = {}, matchExpressions = [] } = spec.selector ?? {};
+  const isGenerated =
+    matchExpressions.length === 0 && isDeepStrictEqual({ ...matchLabels }, { [UID_LABEL]: uid });
+  if (!isGenerated) faults.invalid('spec.selector', spec.selector ?? null, '`selector` not auto-generated');
+}
+
+/** Pods of an indexed job are named after it, and their host names as well. */
+function validateHostNames(faults: Faults, { metadata, spec }: Job): void {
+  if (spec?.completionMode !== 'Indexed' || (spec.completions ?? 0) <= 0) return;
+  const name = `${metadata?.name ?? ''}-${(spec.completions ?? 0) - 1}`;
+  for (const fault of dns1123LabelFaults(name)) {
+    faults.invalid('metadata.name', metadata?.name, `will not be able to create pod '${name}': ${fault}`);
+  }
+}
+
+/** The template without what may say where pods are put. */
+function withoutDirectives(template: PodTemplateSpec | undefined): unknown {
+  const { labels: _, annotations: __, ...metadata } = template?.metadata ?? {};
+  const { nodeSelector: ___, tolerations: ____, affinity = {}, ...spec } = template?.spec ?? {};
+  const { nodeAffinity: _____, ...others } = affinity;
+  return { ...template, metadata, spec: { ...spec, affinity: others } };
+}
+
+function validateChange(faults: Faults, spec: JobSpec, old: JobSpec, status: JobStatus | undefined): void {
+  validateImmutable(faults, spec.completions, old.completions, 'spec.completions');
+  validateImmutable(faults, spec.selector, old.selector, 'spec.selector');
+  // A job that was never started may still be sent elsewhere.
+  const movable = old.suspend === true && status?.startTime === undefined;
+  const [template, before] = movable
+    ? [withoutDirectives(spec.template), withoutDirectives(old.template)]
+    : [spec.template, old.template];
+  validateImmutable(faults, template, before, 'spec.template');
+  validateImmutable(faults, spec.completionMode, old.completionMode, 'spec.completionMode');
+}
+
+function completionsCell({ spec, status }: Job): string {
+  const succeeded = status?.succeeded ?? 0;
+  if (spec?.completions !== undefined) return `${succeeded}/${spec.completions}`;
+  const parallelism = spec?.parallelism ?? 0;
+  return parallelism > 1 ? `${succeeded}/1 of ${parallelism}` : `${succeeded}/1`;
+}
+
+function durationCell({ status }: Job, nowMs: number): string {
+  if (status?.startTime === undefined) return '';
+  const endMs = status.completionTime === undefined ? nowMs : parseTime(status.completionTime);
+  return formatAge(endMs - parseTime(status.startTime));
+}
+
+export const job: KindEntry = {
+  strategy: kindStrategy<Job>({
+    // As ever in this version: whoever deletes a job and says nothing more keeps its pods.
+    defaultPropagation: 'orphan',
+    prepareForCreate: generateSelector,
+    validate(faults, object, context) {
+      if (object.spec === undefined) return faults.required('spec');
+      validateGenerated(faults, object);
+      validateJobContent(faults, object.spec, 'spec', context);
+      validateJobSelector(faults, object.spec, 'spec');
+      validateHostNames(faults, object);
+      return undefined;
+    },
+    validateUpdate(faults, { spec }, { spec: old, status }) {
+      if (spec !== undefined && old !== undefined) validateChange(faults, spec, old, status);
+    },
+    selectableFields: { 'status.successful': ({ status }) => String(status?.succeeded ?? 0) },
+    row: (object, { nowMs }) => [
+      object.metadata?.name ?? '',
+      completionsCell(object),
+      durationCell(object, nowMs),
+      ageOf(object, nowMs),
+      ...containerCells(object.spec?.template.spec),
+      formatSelectorCell(object.spec?.selector),
+    ],
+  }),
+  parts: {
+    status: statusPart<Job>({
+      validate: (faults, { status }) =>
+        validateCounts<JobStatus>(faults, status, ['active', 'succeeded', 'failed', 'ready']),
+    }),
+  },
+};

@@ -1,0 +1,35 @@
+/** Forms of names that several groups use. Each function gives the reasons why a text does not have the form. */
+import { dns1123SubdomainFaults } from '#api/meta/names.ts';
+
+type Reasons = readonly string[];
+
+/** One element of a path: what is left where names have no form of their own (RBAC, requests). */
+export function pathSegmentFaults(text: string): Reasons {
+  if (text === '.' || text === '..') return [`may not be '${text}'`];
+  return ['/', '%'].filter((mark) => text.includes(mark)).map((mark) => `may not contain '${mark}'`);
+}
+
+/** A name in a domain with at least three parts: `a.example.com`. */
+export function fullyQualifiedNameFaults(text: string): Reasons {
+  const reasons = dns1123SubdomainFaults(text);
+  if (reasons.length > 0) return reasons;
+  return text.split('.').length < 3
+    ? ['should be a domain with at least three segments separated by dots']
+    : [];
+}
+
+/** A domain, then a path: `example.com/controller`. */
+export function domainPathFaults(text: string): Reasons {
+  const slash = text.indexOf('/');
+  if (slash < 0 || slash === text.length - 1) {
+    return ["must be a domain-prefixed path (such as 'example.com/foo')"];
+  }
+  const domain = dns1123SubdomainFaults(text.slice(0, slash));
+  const isPath = /^[A-Za-z0-9/\-._~%!$&'()*+,;=:]+$/.test(text.slice(slash + 1));
+  return isPath ? domain : [...domain, 'the path has characters that no path has'];
+}
+
+/** A host name that may start with `*.`. */
+export function wildcardSubdomainFaults(text: string): Reasons {
+  return dns1123SubdomainFaults(text.startsWith('*.') ? text.slice(2) : text);
+}
