@@ -8,7 +8,14 @@ import { EMPTY_SET, type FieldSet, type FieldSetDraft, LEAF, union } from './fie
 import { memberPlan, type ObjectNode } from './member-plan.ts';
 import { elementOfItem, isSameItem } from './path-element.ts';
 import { NEVER_OWNED, NEVER_OWNED_METADATA, type Scope } from './scope.ts';
-import { granularList, granularObject, isEmptyObject, listOrNothing, membersOf, objectOrNothing } from './shape.ts';
+import {
+  granularList,
+  granularObject,
+  isEmptyObject,
+  listOrNothing,
+  membersOf,
+  objectOrNothing,
+} from './shape.ts';
 
 /** Absent: none. */
 export interface Changes {
@@ -72,7 +79,7 @@ function compareMembers(
     changes = attach(changes, plan.element, compareValues(left, right, plan.node));
   }
   for (const name in before) {
-    if (Object.hasOwn(after, name) || skip?.(name) === true) continue;
+    if (own(after, name) !== undefined || skip?.(name) === true) continue;
     const plan = memberPlan(node, name);
     if (before[name] === null && plan.declared) continue;
     changes = attach(changes, plan.element, { removed: everyField(before[name], plan.node) });
@@ -80,7 +87,11 @@ function compareMembers(
   return known === undefined ? changes : attach(changes, known.plan.element, known.changes);
 }
 
-function attach(target: Changes | undefined, element: string, child: Changes | undefined): Changes | undefined {
+function attach(
+  target: Changes | undefined,
+  element: string,
+  child: Changes | undefined,
+): Changes | undefined {
   if (child === undefined) return target;
   const changes = target ?? {};
   if (child.added !== undefined) changes.added = put(changes.added, element, child.added);
@@ -107,7 +118,10 @@ function compareValues(left: unknown, right: unknown, node: TypeNode): Changes |
   const type = granularObject(node);
   const typed = type !== undefined && type.kind !== 'untyped';
   if (typed ? objectOrNothing(left) && objectOrNothing(right) : isObject(left) && isObject(right)) {
-    return compareMembers(membersOf(asObject(left)), membersOf(asObject(right)), type ?? UNREACHED) ?? promoted(left, right);
+    return (
+      compareMembers(membersOf(asObject(left)), membersOf(asObject(right)), type ?? UNREACHED) ??
+      promoted(left, right)
+    );
   }
   return sameJson(left, right) ? undefined : replaced(left, right, type !== undefined);
 }
@@ -132,7 +146,11 @@ function replaced(left: unknown, right: unknown, granular: boolean): Changes {
   return changes;
 }
 
-function compareLists(left: readonly unknown[], right: readonly unknown[], list: ListNode): Changes | undefined {
+function compareLists(
+  left: readonly unknown[],
+  right: readonly unknown[],
+  list: ListNode,
+): Changes | undefined {
   if (!inStep(left, right, list)) return compareGroups(groupItems(left, list), groupItems(right, list), list);
   let changes: Changes | undefined;
   for (const [index, item] of right.entries()) {
@@ -171,7 +189,8 @@ function compareGroups(left: Groups, right: Groups, list: ListNode): Changes | u
     changes = attach(changes, element, compareGroup(left.get(element), items, list));
   }
   for (const [element, items] of left) {
-    if (!right.has(element)) changes = attach(changes, element, { removed: everyField(items[0], list.element) });
+    if (!right.has(element))
+      changes = attach(changes, element, { removed: everyField(items[0], list.element) });
   }
   return changes;
 }

@@ -44,7 +44,11 @@ function mergeValues(live: unknown, applied: unknown, node: TypeNode): unknown {
   return applied === null && type.kind !== 'untyped' && Object.keys(live).length > 0 ? live : applied;
 }
 
-function mergeMembers(live: Readonly<JsonObject>, applied: Readonly<JsonObject>, node: ObjectNode): JsonObject {
+function mergeMembers(
+  live: Readonly<JsonObject>,
+  applied: Readonly<JsonObject>,
+  node: ObjectNode,
+): JsonObject {
   const merged: JsonObject = {};
   for (const name in live) {
     const value = Object.hasOwn(applied, name)

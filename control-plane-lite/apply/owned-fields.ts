@@ -14,7 +14,8 @@ export function ownedFields(object: Readonly<JsonObject>, { root }: TypeModel, s
   for (const name in object) {
     if (NEVER_OWNED.has(name) || !scope(name)) continue;
     const plan = memberPlan(root, name);
-    const child = name === 'metadata' ? ownedMetadata(object[name], plan.node) : ownedMember(object[name], plan);
+    const child =
+      name === 'metadata' ? ownedMetadata(object[name], plan.node) : ownedMember(object[name], plan);
     if (child !== undefined) set[plan.element] = child;
   }
   return set;
@@ -31,7 +32,11 @@ function ownedMetadata(metadata: unknown, node: TypeNode): FieldSet | undefined 
   return ownedMembers(metadata, type, NEVER_OWNED_METADATA);
 }
 
-function ownedMembers(object: Readonly<JsonObject>, node: ObjectNode, skip?: ReadonlySet<string>): FieldSet | undefined {
+function ownedMembers(
+  object: Readonly<JsonObject>,
+  node: ObjectNode,
+  skip?: ReadonlySet<string>,
+): FieldSet | undefined {
   let set: FieldSetDraft | undefined;
   for (const name in object) {
     if (skip?.has(name) === true) continue;

@@ -12,8 +12,11 @@ export function granularObject(node: TypeNode): ObjectNode | undefined {
       return node.mapType === 'granular' ? node : undefined;
     case 'untyped':
       return node;
-    default:
+    case 'list':
+    case 'scalar':
       return undefined;
+    default:
+      return node satisfies never;
   }
 }
 

@@ -4,7 +4,10 @@ import { type FieldSet, type FieldSetDraft, isEmptySet, LEAF } from './field-set
 import { memberPlan } from './member-plan.ts';
 
 /** The type of what an element of a path leads to; `undefined`: the element doesn't fit the type. */
-function descend(node: TypeNode, element: string): { readonly node: TypeNode; readonly declared: boolean } | undefined {
+function descend(
+  node: TypeNode,
+  element: string,
+): { readonly node: TypeNode; readonly declared: boolean } | undefined {
   if (element.startsWith('f:')) {
     return node.kind === 'list' || node.kind === 'scalar' ? undefined : memberPlan(node, element.slice(2));
   }

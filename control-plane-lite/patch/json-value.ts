@@ -8,9 +8,12 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The member itself, never an inherited one. */
+/** The member itself, never an inherited one. What objects inherit are functions, which JSON doesn't have, and
+ *  `__proto__`: telling by that is faster than asking whose the member is. */
 export function own(object: Readonly<JsonObject>, name: string): unknown {
-  return Object.hasOwn(object, name) ? object[name] : undefined;
+  const value = object[name];
+  if (typeof value === 'function') return undefined;
+  return name !== '__proto__' || Object.hasOwn(object, name) ? value : undefined;
 }
 
 /** Sets a member whatever its name; plain assignment of `__proto__` would change the prototype instead. */
@@ -34,7 +37,8 @@ export function sameJson(a: unknown, b: unknown): boolean {
 function sameMembers(a: JsonObject, b: JsonObject): boolean {
   let surplus = 0;
   for (const name in a) {
-    if (!Object.hasOwn(b, name) || !sameJson(a[name], b[name])) return false;
+    const other = own(b, name);
+    if (other === undefined || !sameJson(a[name], other)) return false;
     surplus += 1;
   }
   for (const _ in b) surplus -= 1;

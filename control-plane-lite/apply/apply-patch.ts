@@ -1,0 +1,197 @@
+/** Server-side apply: a configuration merged into the live object, with an account of who owns what.
+ *  Source: document 1, 4.9; structured-merge-diff 4.2 (Apply), upstream's field manager. Pure. */
+
+import { StatusError } from '#api/meta/status-error.ts';
+import { formatTime } from '#api/meta/time.ts';
+import type { TypeModel } from '#api/schema/type-model.ts';
+import { isObject, type JsonObject } from '../patch/json-value.ts';
+import type { ApiObject } from '../resources/contract.ts';
+import { asApiObject } from './api-object.ts';
+import { checkApplied } from './check-applied.ts';
+import { type Changes, compareObjects, writtenFields } from './compare.ts';
+import { type Conflict, conflictError, withoutAllowed } from './conflicts.ts';
+import { fieldsOfNew } from './every-field.ts';
+import { EMPTY_SET, intersection, isEmptySet, sameSet } from './field-set.ts';
+import { annotationOf, fieldsLastApplied, hasLastApplied, withLastApplied } from './last-applied.ts';
+import { mergeApplied } from './merge.ts';
+import { ownedFields, presentFields } from './owned-fields.ts';
+import { formatOwners, isSameManager, type Owner, storedOwners, withSet } from './owners.ts';
+import { prune } from './prune.ts';
+import { type Scope, scopeOf } from './scope.ts';
+import { identityOf, ownersAfter, withMine } from './track-update.ts';
+import { adaptToTypes } from './typed-set.ts';
+import { type ChangesAt, type Convert, changesByVersion } from './versions.ts';
+
+export interface ApplyInput {
+  /** The stored object in the request's version, with its managedFields; absent: it is to be created. Not changed,
+   *  but the result shares parts with it. */
+  readonly live: ApiObject | undefined;
+  /** What the client sent, as it is in its JSON or YAML. */
+  readonly applied: unknown;
+  readonly model: TypeModel;
+  readonly manager: string;
+  /** Take conflicting fields from their managers. */
+  readonly force: boolean;
+  readonly nowMs: number;
+  /** Version of the request. */
+  readonly apiVersion: string;
+  /** `''`: the object itself. */
+  readonly subresource: string;
+  /** Whether `status` can be changed only by its subresource. Default: it is so. */
+  readonly hasStatus?: boolean;
+  readonly convert?: Convert;
+}
+
+export interface ApplyResult {
+  /** With new managedFields. It has to be read and given its defaults: fields that were given up are absent, and
+   *  nulls of the configuration stand in it. */
+  readonly object: ApiObject;
+  /** False: neither the object nor an owner changed, and nothing needs to be written. */
+  readonly changed: boolean;
+}
+
+/** Owner of all that was there when the first apply came to an object nobody was tracked on. */
+export const FIRST_MANAGER = 'before-first-apply';
+
+/** @throws StatusError BadRequest if the configuration can't be merged, Conflict if it changes what others own */
+export function applyPatchObject(input: ApplyInput): ApplyResult {
+  const applied = checkedConfiguration(input);
+  const identity = identityOf(input, 'Apply');
+  const scope = scopeOf(input.subresource, input.hasStatus);
+  const before = ownersBefore(input, scope);
+  const mine = before.find((owner) => isSameManager(owner, identity));
+  const others = before.filter((owner) => owner !== mine);
+  const object = mergeAndPrune(input, applied, mine, others);
+  const live = input.live ?? emptyObject(object);
+  const changes = compareObjects(live, object, input.model, scope);
+  const rest = changes === undefined ? others : ownersWithout(input, object, changes, others, scope);
+  const set = ownedFields(applied, input.model, scope);
+  const moved = input.live === undefined || changes !== undefined || touchesIdentity(live, object);
+  const same = sameSet(mine?.set ?? EMPTY_SET, set) && isSameOwners(rest, mine, input.live);
+  const annotation = annotationOf(identity.manager);
+  if (!moved && same && (annotation === undefined || hasLastApplied(live, applied, annotation))) {
+    return { object: live, changed: false };
+  }
+  const now: Owner = { ...identity, time: formatTime(input.nowMs), set, entry: undefined };
+  const result = withOwners(object, formatOwners([...rest, now]));
+  return {
+    object: annotation === undefined ? result : withLastApplied(result, applied, annotation),
+    changed: true,
+  };
+}
+
+/** @throws StatusError BadRequest */
+function checkedConfiguration({ applied, apiVersion, model }: ApplyInput): JsonObject {
+  if (!isObject(applied)) throw new StatusError('BadRequest', 'the applied configuration must be an object');
+  const version = applied['apiVersion'];
+  if (version !== apiVersion) {
+    const given = typeof version === 'string' ? version : '';
+    throw new StatusError(
+      'BadRequest',
+      `Incorrect version specified in apply patch. Specified patch version: ${given}, expected: ${apiVersion}`,
+    );
+  }
+  const metadata = applied['metadata'];
+  if (isObject(metadata) && (metadata['managedFields'] ?? null) !== null) {
+    throw new StatusError('BadRequest', 'metadata.managedFields must be nil');
+  }
+  checkApplied(applied, model, titleOf(applied, apiVersion));
+  return applied;
+}
+
+function titleOf(applied: JsonObject, apiVersion: string): string {
+  const metadata = isObject(applied['metadata']) ? applied['metadata'] : {};
+  const text = (value: unknown): string => (typeof value === 'string' ? value : '');
+  const group = apiVersion.includes('/') ? apiVersion : `/${apiVersion}`;
+  return `${text(metadata['namespace'])}/${text(metadata['name'])}; ${group}, Kind=${text(applied['kind'])}`;
+}
+
+/** Everybody who owns something; what nobody was noted for belongs to a manager of its own. */
+function ownersBefore(input: ApplyInput, scope: Scope): readonly Owner[] {
+  const { live, model, nowMs, apiVersion, convert } = input;
+  if (live === undefined) return [];
+  const owners = storedOwners(live.metadata.managedFields);
+  if (owners.length === 0) {
+    const first = identityOf({ ...input, manager: FIRST_MANAGER }, 'Update');
+    return withMine([], first, fieldsOfNew(live, model, scope), nowMs);
+  }
+  if (convert !== undefined && owners.some((owner) => owner.apiVersion !== apiVersion)) return owners;
+  return owners.map((owner) => withSet(owner, adaptToTypes(owner.set, model)));
+}
+
+function mergeAndPrune(
+  { live, model, apiVersion, convert }: ApplyInput,
+  applied: JsonObject,
+  mine: Owner | undefined,
+  others: readonly Owner[],
+): ApiObject {
+  if (live === undefined) return asApiObject(applied);
+  const merged = asApiObject(mergeApplied(live, applied, model));
+  if (mine === undefined || isEmptySet(mine.set)) return merged;
+  const named = presentFields(applied, model);
+  return prune({ merged, model, apiVersion, convert, last: mine, applied: named, others });
+}
+
+/** @throws StatusError Conflict */
+function ownersWithout(
+  input: ApplyInput,
+  object: ApiObject,
+  changes: Changes,
+  others: readonly Owner[],
+  scope: Scope,
+): readonly Owner[] {
+  const { live, model, apiVersion, convert, force } = input;
+  if (live === undefined) return others;
+  const at = changesByVersion({ before: live, after: object, model, apiVersion, convert, scope }, changes);
+  if (!force) refuseConflicts(input, live, conflictsOf(others, at), scope);
+  return ownersAfter(others, at);
+}
+
+function conflictsOf(others: readonly Owner[], at: ChangesAt): readonly Conflict[] {
+  return others.flatMap((owner) => {
+    const version = at(owner.apiVersion);
+    if (version === undefined) return [];
+    const fields = intersection(adaptToTypes(owner.set, version.model), writtenFields(version.changes));
+    return isEmptySet(fields) ? [] : [{ owner, fields }];
+  });
+}
+
+/** @throws StatusError Conflict, unless client-side apply of the same tool had set all of it */
+function refuseConflicts(input: ApplyInput, live: ApiObject, found: readonly Conflict[], scope: Scope): void {
+  if (found.length === 0) return;
+  const annotation = annotationOf(input.manager);
+  const left =
+    annotation === undefined
+      ? found
+      : withoutAllowed(found, fieldsLastApplied(live, annotation, input.model, scope));
+  if (left.length > 0) throw conflictError(left);
+}
+
+const emptyObject = ({ apiVersion, kind }: ApiObject): ApiObject => ({ apiVersion, kind, metadata: {} });
+
+/** Whether the configuration speaks of what the server keeps: the write has to go on, so that it is checked. */
+function touchesIdentity(live: ApiObject, object: ApiObject): boolean {
+  const { metadata } = object;
+  const { uid, resourceVersion, name, namespace } = live.metadata;
+  return (
+    metadata.uid !== uid ||
+    metadata.resourceVersion !== resourceVersion ||
+    metadata.name !== name ||
+    metadata.namespace !== namespace
+  );
+}
+
+function isSameOwners(
+  owners: readonly Owner[],
+  mine: Owner | undefined,
+  live: ApiObject | undefined,
+): boolean {
+  const count = owners.length + (mine === undefined ? 0 : 1);
+  const stored = live?.metadata.managedFields ?? [];
+  return count === stored.length && owners.every(({ entry }) => entry !== undefined);
+}
+
+function withOwners(object: ApiObject, managedFields: ReturnType<typeof formatOwners>): ApiObject {
+  const { managedFields: _old, ...metadata } = object.metadata;
+  return { ...object, metadata: managedFields === undefined ? metadata : { ...metadata, managedFields } };
+}

@@ -1,0 +1,65 @@
+/** Conflicts of ownership, as clients get them: every manager and every field is named.
+ *  Source: document 1, 4.9.2 and 7; upstream's Status for apply conflicts. Pure. */
+import { StatusError } from '#api/meta/status-error.ts';
+import { difference, type FieldSet, isEmptySet, isMember } from './field-set.ts';
+import { compareText, type ManagerIdentity } from './owners.ts';
+import { compareElements, formatPath } from './path-element.ts';
+
+/** Fields that another manager owns and the applied configuration would change. */
+export interface Conflict {
+  readonly owner: ManagerIdentity;
+  readonly fields: FieldSet;
+}
+
+/** The conflicts without those about fields that are allowed to change. */
+export function withoutAllowed(conflicts: readonly Conflict[], allowed: FieldSet): readonly Conflict[] {
+  return conflicts
+    .map(({ owner, fields }) => ({ owner, fields: difference(fields, allowed) }))
+    .filter(({ fields }) => !isEmptySet(fields));
+}
+
+/** The Status of an apply that is refused: 409, one cause for each manager and field. */
+export function conflictError(conflicts: readonly Conflict[]): StatusError {
+  const rows = conflicts
+    .map(({ owner, fields }) => ({ title: titleOf(owner), paths: pathsOf(fields).map(formatPath) }))
+    .sort((a, b) => compareText(a.title, b.title));
+  const causes = rows.flatMap(({ title, paths }) =>
+    paths.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${title}`, field })),
+  );
+  return new StatusError('Conflict', messageOf(rows, causes.length), { causes });
+}
+
+interface Row {
+  readonly title: string;
+  readonly paths: readonly string[];
+}
+
+function messageOf(rows: readonly Row[], count: number): string {
+  const [first] = rows;
+  if (count === 1 && first !== undefined) {
+    return `Apply failed with 1 conflict: conflict with ${first.title}: ${first.paths.join('')}`;
+  }
+  const lines = rows.flatMap(({ title, paths }) => [
+    `conflicts with ${title}:`,
+    ...paths.map((path) => `- ${path}`),
+  ]);
+  return `Apply failed with ${count} conflicts: ${lines.join('\n')}`;
+}
+
+function titleOf({ manager, operation, apiVersion, subresource }: ManagerIdentity): string {
+  const part = subresource === '' ? '' : ` with subresource ${JSON.stringify(subresource)}`;
+  const using = operation === 'Update' ? ` using ${apiVersion}` : '';
+  return `${JSON.stringify(manager)}${part}${using}`;
+}
+
+/** All members in order: those of a structure first, then those of the structures in it. */
+export function pathsOf(set: FieldSet, prefix: readonly string[] = []): readonly (readonly string[])[] {
+  const elements = Object.keys(set)
+    .filter((element) => element !== '.')
+    .sort(compareElements);
+  const members = elements.filter((element) => isMember(set[element] ?? {}));
+  return [
+    ...members.map((element) => [...prefix, element]),
+    ...elements.flatMap((element) => pathsOf(set[element] ?? {}, [...prefix, element])),
+  ];
+}

@@ -1,0 +1,89 @@
+/** Client-side apply keeps what it applied in an annotation. When the same tool changes over to server-side apply,
+ *  what the annotation names is no conflict, and the annotation is kept up so that it can change back.
+ *  Source: upstream's last-applied handling. Pure. */
+import type { TypeModel } from '#api/schema/type-model.ts';
+import { CLIENT_SIDE_APPLY } from '#api/vocabulary.ts';
+import { copyJson, isObject, type JsonObject, own, setOwn } from '../patch/json-value.ts';
+import type { ApiObject } from '../resources/contract.ts';
+import { compareObjects } from './compare.ts';
+import { difference, EMPTY_SET, type FieldSet } from './field-set.ts';
+import { ownedFields } from './owned-fields.ts';
+import type { Scope } from './scope.ts';
+
+/** Size that all annotations of an object may have together, in bytes of UTF-8. */
+const MAX_ANNOTATION_BYTES = 256 * 1024;
+
+/** The annotation of the tool that uses this manager name; `undefined` for all other managers. */
+export function annotationOf(manager: string): string | undefined {
+  return CLIENT_SIDE_APPLY.find((tool) => tool.manager === manager)?.annotation;
+}
+
+/** Fields that client-side apply set and that have that value still: its tool may take them over. */
+export function fieldsLastApplied(
+  live: ApiObject,
+  annotation: string,
+  model: TypeModel,
+  scope: Scope,
+): FieldSet {
+  const last = parse(textOf(live, annotation));
+  if (last === undefined || last['apiVersion'] !== live.apiVersion) return EMPTY_SET;
+  const changes = compareObjects(last, live, model, scope) ?? {};
+  const set = ownedFields(last, model, scope);
+  const { added = EMPTY_SET, modified = EMPTY_SET, removed = EMPTY_SET } = changes;
+  return difference(difference(difference(set, modified), added), removed);
+}
+
+const textOf = (object: ApiObject, annotation: string): string =>
+  own(object.metadata.annotations ?? {}, annotation)?.toString() ?? '';
+
+function parse(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = text === '' ? undefined : JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    // Not what the tool wrote: nothing is allowed on its account.
+    return undefined;
+  }
+}
+
+/** Whether the annotation, if there is one, says what is applied now. */
+export function hasLastApplied(live: ApiObject, applied: Readonly<JsonObject>, annotation: string): boolean {
+  const text = textOf(live, annotation);
+  return text === '' || text === lastAppliedText(applied, annotation);
+}
+
+const lastAppliedText = (applied: Readonly<JsonObject>, annotation: string): string =>
+  `${JSON.stringify(withoutBookkeeping(applied, annotation))}\n`;
+
+/** The object with the annotation saying what is applied now, if it has the annotation. */
+export function withLastApplied(
+  object: ApiObject,
+  applied: Readonly<JsonObject>,
+  annotation: string,
+): ApiObject {
+  if (textOf(object, annotation) === '') return object;
+  const annotations: Record<string, string> = { ...object.metadata.annotations };
+  annotations[annotation] = lastAppliedText(applied, annotation);
+  if (sizeOf(annotations) > MAX_ANNOTATION_BYTES) delete annotations[annotation];
+  return { ...object, metadata: { ...object.metadata, annotations } };
+}
+
+function withoutBookkeeping(applied: Readonly<JsonObject>, annotation: string): unknown {
+  const copy = copyJson(applied);
+  const metadata = isObject(copy) ? copy['metadata'] : undefined;
+  if (!isObject(metadata)) return copy;
+  delete metadata['managedFields'];
+  const annotations = metadata['annotations'];
+  if (!isObject(annotations)) return copy;
+  const rest: JsonObject = {};
+  for (const name in annotations) if (name !== annotation) setOwn(rest, name, annotations[name]);
+  metadata['annotations'] = rest;
+  return copy;
+}
+
+function sizeOf(annotations: Readonly<Record<string, string>>): number {
+  let size = 0;
+  for (const [name, text] of Object.entries(annotations))
+    size += Buffer.byteLength(name) + Buffer.byteLength(text);
+  return size;
+}

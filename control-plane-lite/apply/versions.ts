@@ -1,0 +1,65 @@
+/** Objects in the version in which a manager's fields are written. Pure but for the converter that is handed in. */
+import type { TypeModel } from '#api/schema/type-model.ts';
+import type { ApiObject } from '../resources/contract.ts';
+import { type Changes, compareObjects } from './compare.ts';
+import type { Scope } from './scope.ts';
+
+export interface Versioned {
+  readonly object: ApiObject;
+  readonly model: TypeModel;
+}
+
+/** An object (its own `apiVersion` tells from where) in another version of its kind. `undefined`: that version is
+ *  no longer served. Must not change the object. */
+export type Convert = (object: ApiObject, apiVersion: string) => Versioned | undefined;
+
+/** Where no converter is given, every version has the same fields. */
+export function versionOf(
+  object: ApiObject,
+  apiVersion: string,
+  model: TypeModel,
+  convert: Convert | undefined,
+): Versioned | undefined {
+  return convert === undefined || object.apiVersion === apiVersion
+    ? { object, model }
+    : convert(object, apiVersion);
+}
+
+export interface ChangeInput {
+  readonly before: ApiObject;
+  readonly after: ApiObject;
+  readonly model: TypeModel;
+  /** Version of the request. */
+  readonly apiVersion: string;
+  readonly convert: Convert | undefined;
+  readonly scope: Scope;
+}
+
+/** What changed, as it looks in a version. */
+export interface VersionedChanges {
+  readonly changes: Changes;
+  readonly model: TypeModel;
+}
+
+/** `undefined`: that version is no longer served. */
+export type ChangesAt = (apiVersion: string) => VersionedChanges | undefined;
+
+/** The same change in every version that is asked for, each worked out once. */
+export function changesByVersion(input: ChangeInput, changes: Changes): ChangesAt {
+  const { before, after, model, apiVersion, convert, scope } = input;
+  const known = new Map<string, VersionedChanges | undefined>([[apiVersion, { changes, model }]]);
+  return (version) => {
+    if (known.has(version)) return known.get(version);
+    const left = versionOf(before, version, model, convert);
+    const right = versionOf(after, version, model, convert);
+    const found =
+      left === undefined || right === undefined
+        ? undefined
+        : {
+            changes: compareObjects(left.object, right.object, right.model, scope) ?? {},
+            model: right.model,
+          };
+    known.set(version, found);
+    return found;
+  };
+}
