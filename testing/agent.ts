@@ -6,6 +6,7 @@ import { request } from 'node:http';
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
 import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
 import { agentLog, describeAgent, keepLog, logTail } from './report.ts';
 import { createTempDir, type TempDir } from './temp.ts';
 import { eventually } from './wait.ts';
@@ -93,7 +94,7 @@ export class TestAgent implements AsyncDisposable {
     const log = openSync(agentLog(this), 'a');
     this.#process = spawn(process.execPath, [...program, ...own, ...more, ...flags], {
       stdio: ['ignore', 'ignore', log],
-      env: { ...process.env, ...env },
+      env: { ...process.env, ...COMPILE_CACHE, ...env },
     });
     closeSync(log);
   }

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import type { TestAgent } from './agent.ts';
+import { COMPILE_CACHE } from './compile-cache.ts';
 
 export const CLI: string = join(import.meta.dirname, '..', 'agent', 'bin.ts');
 
@@ -18,7 +19,7 @@ export type CliProcess = ChildProcess & { readonly ended: Promise<Ended> };
 /** Starts a command that talks to the agent. */
 export function startCli(agent: TestAgent, args: readonly string[]): CliProcess {
   const child = spawn(process.execPath, [CLI, ...args], {
-    env: { ...process.env, NODEAGENT_SOCKET: agent.socket },
+    env: { ...process.env, ...COMPILE_CACHE, NODEAGENT_SOCKET: agent.socket },
     cwd: agent.folder,
   });
   const ended = Promise.all([once(child, 'close'), readAll(child.stdout), readAll(child.stderr)]).then(
