@@ -115,4 +115,3 @@ function flatten(results: readonly Outcome[]): { outcomes: Float64Array; conflic
   }
   return { outcomes, conflicts };
 }
-
