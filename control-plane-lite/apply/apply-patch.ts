@@ -125,7 +125,7 @@ function mergeAndPrune(
   mine: Owner | undefined,
   others: readonly Owner[],
 ): ApiObject {
-  if (live === undefined) return asApiObject(applied);
+  if (live === undefined) return asApiObject(mergeApplied({}, applied, model));
   const merged = asApiObject(mergeApplied(live, applied, model));
   if (mine === undefined || isEmptySet(mine.set)) return merged;
   const named = presentFields(applied, model);

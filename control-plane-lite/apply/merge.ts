@@ -1,11 +1,11 @@
 /** A configuration merged into the live object: what it names takes its value, all else stays. The result shares
- *  what it can with both. Source: document 1, 4.9.7; structured-merge-diff 4.2 (Merge). Pure. */
+ *  what it can with the live object, nothing with the configuration. Source: document 1, 4.9.7; structured-merge-diff 4.2 (Merge). Pure. */
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject, own, setOwn } from '../patch/json-value.ts';
+import { copyJson, isObject, type JsonObject, own, setOwn } from '../patch/json-value.ts';
 import { memberPlan, type ObjectNode } from './member-plan.ts';
 import { elementOfItem } from './path-element.ts';
 import { NEVER_OWNED_METADATA } from './scope.ts';
-import { granularList, granularObject, listOrNothing } from './shape.ts';
+import { granularList, granularObject, isEmptyObject, listOrNothing } from './shape.ts';
 
 /** Nulls of the configuration are in the result; reading it drops them. */
 export function mergeApplied(
@@ -32,16 +32,16 @@ function keepIdentity(metadata: JsonObject, before: JsonObject): void {
 /** A value of the configuration over a live one; either may be absent. */
 function mergeValues(live: unknown, applied: unknown, node: TypeNode): unknown {
   if (applied === undefined) return live;
-  if (live === undefined || live === null) return applied;
+  if (live === undefined || live === null) return copyJson(applied);
   const list = granularList(node);
   if (list !== undefined && Array.isArray(live) && listOrNothing(applied)) {
     const items = applied ?? [];
-    return live.length === 0 && items.length === 0 ? applied : mergeItems(live, items, list);
+    return live.length === 0 && items.length === 0 ? copyJson(applied) : mergeItems(live, items, list);
   }
   const type = granularObject(node);
-  if (type === undefined || !isObject(live)) return applied;
+  if (type === undefined || !isObject(live)) return copyJson(applied);
   if (isObject(applied)) return mergeMembers(live, applied, type);
-  return applied === null && type.kind !== 'untyped' && Object.keys(live).length > 0 ? live : applied;
+  return applied === null && type.kind !== 'untyped' && !isEmptyObject(live) ? live : copyJson(applied);
 }
 
 function mergeMembers(
@@ -57,7 +57,7 @@ function mergeMembers(
     setOwn(merged, name, value);
   }
   for (const name in applied) {
-    if (!Object.hasOwn(live, name)) setOwn(merged, name, applied[name]);
+    if (!Object.hasOwn(live, name)) setOwn(merged, name, copyJson(applied[name]));
   }
   return merged;
 }
@@ -83,6 +83,6 @@ function mergeItems(live: readonly unknown[], applied: readonly unknown[], list:
     seen.add(element);
     merged.push(named ? mergeValues(item, wanted.get(element), list.element) : item);
   }
-  for (const [element, item] of wanted) if (!seen.has(element)) merged.push(item);
+  for (const [element, item] of wanted) if (!seen.has(element)) merged.push(copyJson(item));
   return merged;
 }

@@ -1,0 +1,202 @@
+/** JSON Patch (RFC 6902), with bounds on what a short patch may make of a document. Pure. */
+import { malformed, tooLarge, unprocessable } from './faults.ts';
+import { formatPointer, PointerError, parseIndex, parsePointer } from './json-pointer.ts';
+import { copyJson, isObject, type JsonObject, own, sameJson, setOwn } from './json-value.ts';
+
+export const MAX_OPERATIONS = 10_000;
+/** What copy operations may add to the document, all together, in characters of its JSON. */
+export const MAX_COPY_GROWTH: number = 3 * 1024 * 1024;
+/** Nesting that a patch may make, as deep as a document may be read. */
+export const MAX_PATCHED_DEPTH = 100;
+
+type Pointer = readonly string[];
+
+/** One operation, read. */
+export type JsonPatchOperation =
+  | { readonly op: 'add' | 'replace' | 'test'; readonly path: Pointer; readonly value: unknown }
+  | { readonly op: 'remove'; readonly path: Pointer }
+  | { readonly op: 'move' | 'copy'; readonly path: Pointer; readonly from: Pointer };
+
+/** Reads a patch as it came in the request.
+ *  @throws StatusError BadRequest if it is malformed, RequestEntityTooLarge if it has more than 10,000 operations */
+export function parseJsonPatch(patch: unknown): readonly JsonPatchOperation[] {
+  if (!Array.isArray(patch)) throw malformed('a JSON patch must be a list of operations');
+  if (patch.length > MAX_OPERATIONS) {
+    throw tooLarge(
+      `The allowed maximum operations in a JSON patch is ${MAX_OPERATIONS}, got ${patch.length}`,
+    );
+  }
+  return patch.map((operation: unknown, index) => {
+    try {
+      return parseOperation(operation);
+    } catch (cause) {
+      if (cause instanceof PointerError)
+        throw malformed(`operation ${index} of the JSON patch: ${cause.message}`);
+      throw cause;
+    }
+  });
+}
+
+function parseOperation(operation: unknown): JsonPatchOperation {
+  if (!isObject(operation)) throw new PointerError('an operation must be an object');
+  const op = own(operation, 'op');
+  const path = pointerOf(operation, 'path');
+  switch (op) {
+    case 'add':
+    case 'replace':
+    case 'test': {
+      const value = own(operation, 'value');
+      if (value === undefined) throw new PointerError(`operation "${op}" needs a value`);
+      return { op, path, value };
+    }
+    case 'remove':
+      return { op, path };
+    case 'move':
+    case 'copy':
+      return { op, path, from: pointerOf(operation, 'from') };
+    default:
+      throw new PointerError('op must be one of add, remove, replace, move, copy, test');
+  }
+}
+
+function pointerOf(operation: JsonObject, name: string): Pointer {
+  const text = own(operation, name);
+  if (typeof text !== 'string') throw new PointerError(`${name} must be a JSON pointer`);
+  return parsePointer(text);
+}
+
+/** The document after all operations; neither it nor the patch is changed, and nothing is shared with them.
+ *  @throws StatusError BadRequest, RequestEntityTooLarge; Invalid if a test fails or a path isn't there */
+export function applyJsonPatch(document: unknown, patch: unknown): unknown {
+  const operations = parseJsonPatch(patch);
+  const state: State = { root: copyJson(document), growth: 0 };
+  for (const operation of operations) applyOperation(state, operation);
+  return state.root;
+}
+
+interface State {
+  root: unknown;
+  /** Characters that copy operations have added. */
+  growth: number;
+}
+
+function applyOperation(state: State, operation: JsonPatchOperation): void {
+  const { op, path } = operation;
+  switch (op) {
+    case 'add':
+      return add(state, path, copyJson(operation.value));
+    case 'remove':
+      remove(state, path);
+      return undefined;
+    case 'replace':
+      return replace(state, path, copyJson(operation.value));
+    case 'test':
+      if (sameJson(valueAt(state.root, path), operation.value)) return undefined;
+      throw unprocessable(`testing value ${formatPointer(path)} failed`);
+    case 'move':
+      return move(state, operation.from, path);
+    case 'copy':
+      return copy(state, operation.from, path);
+    default:
+      return op satisfies never;
+  }
+}
+
+function move(state: State, from: Pointer, path: Pointer): void {
+  if (path.length > from.length && from.every((token, index) => path[index] === token)) {
+    throw unprocessable(`${formatPointer(from)} can't be moved into itself, to ${formatPointer(path)}`);
+  }
+  if (formatPointer(from) === formatPointer(path)) {
+    valueAt(state.root, from);
+    return;
+  }
+  add(state, path, remove(state, from));
+}
+
+function copy(state: State, from: Pointer, path: Pointer): void {
+  const value = valueAt(state.root, from);
+  state.growth += JSON.stringify(value).length;
+  if (state.growth > MAX_COPY_GROWTH) {
+    throw unprocessable(
+      `Unable to complete the copy, the accumulated size increase of copy is ${state.growth}, exceeding the limit ${MAX_COPY_GROWTH}`,
+    );
+  }
+  add(state, path, copyJson(value));
+}
+
+/** @throws StatusError Invalid if nothing is there */
+function valueAt(root: unknown, path: Pointer): unknown {
+  let value = root;
+  for (const [index, token] of path.entries()) {
+    value = childOf(value, token);
+    if (value === undefined) throw missing(path.slice(0, index + 1));
+  }
+  return value;
+}
+
+function childOf(value: unknown, token: string): unknown {
+  if (Array.isArray(value)) {
+    const index = parseIndex(token);
+    return index === undefined ? undefined : value[index];
+  }
+  return isObject(value) ? own(value, token) : undefined;
+}
+
+const missing = (path: Pointer): Error => unprocessable(`there is nothing at ${formatPointer(path)}`);
+
+function checkDepth(path: Pointer, value: unknown): void {
+  if (isDeeper(value, MAX_PATCHED_DEPTH - path.length)) {
+    throw unprocessable(`the document would be nested more than ${MAX_PATCHED_DEPTH} levels deep`);
+  }
+}
+
+function isDeeper(value: unknown, levels: number): boolean {
+  if (levels < 0) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.values(value).some((child) => isDeeper(child, levels - 1));
+}
+
+/** The list or object that holds what the path leads to, and the last token of the path. */
+function holderOf(root: unknown, path: Pointer): { readonly holder: unknown; readonly token: string } {
+  return { holder: valueAt(root, path.slice(0, -1)), token: path.at(-1) ?? '' };
+}
+
+function add(state: State, path: Pointer, value: unknown): void {
+  checkDepth(path, value);
+  if (path.length === 0) {
+    state.root = value;
+    return;
+  }
+  const { holder, token } = holderOf(state.root, path);
+  if (Array.isArray(holder)) {
+    const index = token === '-' ? holder.length : parseIndex(token);
+    if (index === undefined || index > holder.length) throw missing(path);
+    holder.splice(index, 0, value);
+  } else if (isObject(holder)) setOwn(holder, token, value);
+  else throw missing(path);
+}
+
+/** @returns what was there */
+function remove(state: State, path: Pointer): unknown {
+  const value = valueAt(state.root, path);
+  if (path.length === 0) {
+    state.root = null;
+    return value;
+  }
+  const { holder, token } = holderOf(state.root, path);
+  if (Array.isArray(holder)) holder.splice(Number(token), 1);
+  else if (isObject(holder)) delete holder[token];
+  return value;
+}
+
+function replace(state: State, path: Pointer, value: unknown): void {
+  checkDepth(path, value);
+  valueAt(state.root, path);
+  if (path.length === 0) {
+    state.root = value;
+    return;
+  }
+  const { holder, token } = holderOf(state.root, path);
+  if (Array.isArray(holder)) holder[Number(token)] = value;
+  else if (isObject(holder)) setOwn(holder, token, value);
+}

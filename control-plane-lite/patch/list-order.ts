@@ -1,0 +1,77 @@
+/** The order of a list after a strategic merge patch: items that the patch names stand in the patch's order, items
+ *  that only the server has keep theirs and stand between them where they stood before.
+ *  Source: upstream's rules for `$setElementOrder`. Pure. */
+import { malformed } from './faults.ts';
+import { isObject, own } from './json-value.ts';
+
+export interface ListMerge {
+  /** Absent: a list of scalars, which are their own keys. */
+  readonly mergeKey?: string | undefined;
+}
+
+/** What tells an item from the others. */
+function keyOf(item: unknown, { mergeKey }: ListMerge): unknown {
+  return mergeKey !== undefined && isObject(item) ? own(item, mergeKey) : item;
+}
+
+type Places = ReadonlyMap<unknown, number>;
+
+/** First place of every key. */
+export function placesOf(items: readonly unknown[], how: ListMerge): Map<unknown, number> {
+  const places = new Map<unknown, number>();
+  for (const [index, item] of items.entries()) {
+    const key = keyOf(item, how);
+    if (!places.has(key)) places.set(key, index);
+  }
+  return places;
+}
+
+/** @throws StatusError BadRequest if the items of the patch aren't all in the order list, one after the other */
+export function validateOrder(items: readonly unknown[], order: readonly unknown[], how: ListMerge): void {
+  let next = 0;
+  for (const entry of order) {
+    if (next < items.length && keyOf(items[next], how) === keyOf(entry, how)) next += 1;
+  }
+  if (next === items.length) return;
+  const detail = `the order in the patch list doesn't match the $setElementOrder list`;
+  throw malformed(`invalid patch format of setElementOrder list: ${detail}`);
+}
+
+/** The merged list in order.
+ *  @param order what the patch says: its order list, or the items of the patch itself
+ *  @param before the list as the server had it */
+export function orderList(
+  merged: readonly unknown[],
+  order: readonly unknown[],
+  before: readonly unknown[],
+  how: ListMerge,
+): unknown[] {
+  const wanted = placesOf(order, how);
+  const had = placesOf(before, how);
+  const place = (places: Places, item: unknown): number => places.get(keyOf(item, how)) ?? -1;
+  const named = merged.filter((item) => place(wanted, item) >= 0);
+  const others = merged.filter((item) => place(wanted, item) < 0);
+  named.sort((a, b) => place(wanted, a) - place(wanted, b));
+  others.sort((a, b) => place(had, a) - place(had, b));
+  return interleave(others, named, (item) => place(had, item));
+}
+
+/** Both lists in their order; one of the first goes before one of the second only if it stood before it already. */
+function interleave(
+  others: readonly unknown[],
+  named: readonly unknown[],
+  placeBefore: (item: unknown) => number,
+): unknown[] {
+  const result: unknown[] = [];
+  let at = 0;
+  for (const item of named) {
+    const place = placeBefore(item);
+    for (; at < others.length; at += 1) {
+      const otherPlace = placeBefore(others[at]);
+      if (otherPlace < 0 || otherPlace >= place) break;
+      result.push(others[at]);
+    }
+    result.push(item);
+  }
+  return [...result, ...others.slice(at)];
+}

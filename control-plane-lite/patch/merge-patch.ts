@@ -1,0 +1,31 @@
+/** JSON Merge Patch (RFC 7386). Pure. */
+import { malformed } from './faults.ts';
+import { copyJson, isObject, type JsonObject, own, setOwn } from './json-value.ts';
+
+/** The document with the patch's members set and those that are null in the patch removed. Shares what is the same
+ *  with the document, nothing with the patch.
+ *  @throws StatusError BadRequest if the patch is no object, for then the result would be none */
+export function applyMergePatch(document: Readonly<JsonObject>, patch: unknown): JsonObject {
+  if (!isObject(patch)) throw malformed('a merge patch must be a JSON object');
+  return mergeObject(document, patch);
+}
+
+function mergeObject(document: Readonly<JsonObject>, patch: JsonObject): JsonObject {
+  const merged: JsonObject = {};
+  for (const name in document) {
+    const change = own(patch, name);
+    if (change === undefined) setOwn(merged, name, document[name]);
+    else if (change !== null) setOwn(merged, name, mergeValue(document[name], change));
+  }
+  for (const name in patch) {
+    if (patch[name] !== null && own(document, name) === undefined) {
+      setOwn(merged, name, mergeValue(undefined, patch[name]));
+    }
+  }
+  return merged;
+}
+
+function mergeValue(value: unknown, change: unknown): unknown {
+  if (!isObject(change)) return copyJson(change);
+  return mergeObject(isObject(value) ? value : {}, change);
+}
