@@ -53,7 +53,7 @@ async function waitForSeat(
   try {
     await inFlight.enter({ kind, flow: state.user.name, onAbort: state.onAbort });
   } catch (error) {
-    metrics.rejected(state);
+    metrics.rejected(kind);
     throw error;
   }
   passage.seat = kind;

@@ -1,8 +1,16 @@
 /** What is counted of requests, under the names that dashboards of the field know. */
-import type { MetricsRegistry } from '#api/kit/metrics.ts';
+import type { CounterSeries, HistogramSeries, MetricsRegistry } from '#api/kit/metrics.ts';
 import type { RequestInfo } from './contract.ts';
-import type { InFlight } from './in-flight.ts';
+import type { InFlight, RequestKind } from './in-flight.ts';
 import type { RequestState } from './request-state.ts';
+
+/** Combinations of labels that are found quickly. */
+const MOST_FOUND = 5000;
+
+interface RequestSeries {
+  readonly total: CounterSeries;
+  readonly seconds: HistogramSeries | undefined;
+}
 
 const SECONDS_BUCKETS = [
   0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1, 1.25, 1.5, 2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 45, 60,
@@ -39,7 +47,7 @@ export interface RequestMetrics {
   finished(state: RequestState, seconds: number): void;
   longRunning(state: RequestState, by: 1 | -1): void;
   /** Requests refused for want of seats. */
-  rejected(state: RequestState): void;
+  rejected(kind: RequestKind): void;
 }
 
 function verbName(state: RequestState): string {
@@ -107,8 +115,6 @@ export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
     }
   });
 
-  const isMutating = (verb: string): boolean => verb !== 'get' && verb !== 'list' && verb !== 'watch';
-
   function placeOf(state: RequestState): readonly string[] {
     const { info } = state;
     const served = info.isResource && deps.isServed(info);
@@ -116,14 +122,31 @@ export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
     return [...names, scopeOf(info), 'apiserver'];
   }
 
+  // Looking series up by all their labels costs more than a small request's routing; one text finds them all.
+  const found = new Map<string, RequestSeries>();
+
+  function seriesOf(state: RequestState): RequestSeries {
+    const { info } = state;
+    const verb = verbName(state);
+    const dryRun = state.hasQuery && state.query.getAll('dryRun').includes('All') ? 'All' : '';
+    const names = `${info.group}/${info.version}/${info.resource}/${info.subresource}`;
+    const key = `${verb}/${dryRun}/${scopeOf(info)}/${state.status}/${names}`;
+    const known = found.get(key);
+    if (known !== undefined) return known;
+    const labels = [verb, dryRun, ...placeOf(state)];
+    const series = {
+      total: total.with(...labels, String(state.status)),
+      seconds: verb === 'WATCH' || verb === 'CONNECT' ? undefined : seconds.with(...labels),
+    };
+    if (found.size < MOST_FOUND) found.set(key, series);
+    return series;
+  }
+
   return {
     finished(state, duration) {
-      const dryRun = state.query.getAll('dryRun').includes('All') ? 'All' : '';
-      const labels = [verbName(state), dryRun, ...placeOf(state)];
-      total.with(...labels, String(state.status)).inc();
-      if (state.exchange.upgrade === undefined && state.info.verb !== 'watch') {
-        seconds.with(...labels).observe(duration);
-      }
+      const series = seriesOf(state);
+      series.total.inc();
+      series.seconds?.observe(duration);
       if (state.annotations?.[`${domain}/deprecated`] === 'true') {
         const removed = state.annotations[`${domain}/removed-release`] ?? '';
         const { group, version, resource, subresource } = state.info;
@@ -131,6 +154,6 @@ export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
       }
     },
     longRunning: (state, by) => longRunning.with(verbName(state), ...placeOf(state)).add(by),
-    rejected: (state) => dropped.with(isMutating(state.info.verb) ? 'mutating' : 'readOnly').inc(),
+    rejected: (kind) => dropped.with(kind).inc(),
   };
 }

@@ -73,6 +73,10 @@ export class RequestState implements ApiRequest {
     return this.#query;
   }
 
+  get hasQuery(): boolean {
+    return this.#query !== undefined;
+  }
+
   setQuery(query: URLSearchParams | undefined): void {
     this.#query = query;
   }

@@ -16,7 +16,7 @@ const DAY_MS = 86_400_000;
 
 function newKey(): string {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  return privateKey.export({ type: 'pkcs1', format: 'pem' }).toString();
+  return privateKey.export({ type: 'pkcs1', format: 'pem' });
 }
 
 interface Issuer {
