@@ -1,0 +1,27 @@
+import { describe, expect, it, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { type FaultRow, faultsOf, type KindSubject, rowOf } from '../kind.fixture.ts';
+import { lease } from './lease.ts';
+
+describe('a lease', () => {
+  const subject: KindSubject = {
+    typeRef: `coordination.${VOCABULARIES.plat.apiGroupDomain}/v1.Lease`,
+    entry: lease,
+    base: {
+      metadata: { name: 'l', namespace: 'default', creationTimestamp: '2026-11-21T11:59:00Z' },
+      spec: { holderIdentity: 'me', leaseDurationSeconds: 15 },
+    },
+  };
+
+  test.each<FaultRow>([
+    ['is right', {}, []],
+    ['of nobody', { spec: undefined }, []],
+    ['for no time', { 'spec.leaseDurationSeconds': 0 }, ['spec.leaseDurationSeconds Invalid']],
+    ['changed below zero', { 'spec.leaseTransitions': -1 }, ['spec.leaseTransitions Invalid']],
+  ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+
+  it('has a row', () => {
+    expect(rowOf(subject)).toEqual(['l', 'me', '60s']);
+    expect(rowOf(subject, { spec: undefined })).toEqual(['l', '', '60s']);
+  });
+});

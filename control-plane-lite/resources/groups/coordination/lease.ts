@@ -1,0 +1,22 @@
+/** Leases: who holds what, and until when. Source: coordination/v1. */
+import type { Lease } from '#api/schema/gen/coordination-v1.ts';
+import type { KindEntry } from '../../contract.ts';
+import { ageOf } from '../../rows.ts';
+import { kindStrategy } from '../kind.ts';
+
+export const lease: KindEntry = {
+  strategy: kindStrategy<Lease>({
+    createOnUpdate: true,
+    unconditionalUpdate: false,
+    countsGeneration: false,
+    validate(faults, { spec = {} }) {
+      faults.positive('spec.leaseDurationSeconds', spec.leaseDurationSeconds);
+      faults.nonNegative('spec.leaseTransitions', spec.leaseTransitions);
+    },
+    row: (object, { nowMs }) => [
+      object.metadata?.name ?? '',
+      object.spec?.holderIdentity ?? '',
+      ageOf(object, nowMs),
+    ],
+  }),
+};

@@ -1,0 +1,165 @@
+/** PodSecurityPolicies: kept for those who have them, removed in 1.25. Source: policy/v1beta1. */
+import { dns1123SubdomainFaults, parentElementFaults } from '#api/meta/names.ts';
+import type { IDRange, PodSecurityPolicy, PodSecurityPolicySpec } from '#api/schema/gen/policy-v1beta1.ts';
+import { jsonFields, parseTypeName } from '#api/schema/registry.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import type { KindEntry } from '../../contract.ts';
+import { kindStrategy } from '../kind.ts';
+
+const ALL = '*';
+const GROUP_RULES = ['MayRunAs', 'MustRunAs', 'RunAsAny'];
+const SYSCTL = /^[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?(?:[./][a-z0-9](?:[-_a-z0-9]*[a-z0-9])?)*(?:[./]?\*)?$|^\*$/;
+const HIGHEST_PORT = 65_535;
+
+const volumeTypes = (): readonly string[] => [
+  ALL,
+  ...jsonFields(parseTypeName('core/v1.VolumeSource')).map(({ json }) => json),
+];
+
+function validateRange(faults: Faults, { min, max }: IDRange, path: string): void {
+  faults.nonNegative(`${path}.min`, min);
+  faults.nonNegative(`${path}.max`, max);
+  if (min > max) faults.invalid(`${path}.min`, min, 'min cannot be greater than max');
+}
+
+interface RuleWithRanges {
+  readonly rule?: string;
+  readonly ranges?: readonly IDRange[];
+}
+
+function validateRule(
+  faults: Faults,
+  options: RuleWithRanges | undefined,
+  rules: readonly string[],
+  path: string,
+): void {
+  const { rule = '', ranges = [] } = options ?? {};
+  if (!rules.includes(rule)) faults.unsupported(`${path}.rule`, rule, rules);
+  for (const [index, range] of ranges.entries()) validateRange(faults, range, `${path}.ranges[${index}]`);
+}
+
+function validateCapabilities(faults: Faults, spec: PodSecurityPolicySpec): void {
+  const dropped = new Set(spec.requiredDropCapabilities ?? []);
+  for (const member of ['defaultAddCapabilities', 'allowedCapabilities'] as const) {
+    for (const capability of spec[member] ?? []) {
+      if (!dropped.has(capability)) continue;
+      const detail = `capability is listed in ${member} and requiredDropCapabilities`;
+      faults.invalid(`spec.${member}`, capability, detail);
+    }
+  }
+}
+
+/** What a sysctl pattern and another have in common: one covers the other, or they are the same. */
+function overlap(left: string, right: string): boolean {
+  const covers = (pattern: string, other: string): boolean =>
+    pattern.endsWith(ALL) && other.startsWith(pattern.slice(0, -1));
+  return left === right || covers(left, right) || covers(right, left);
+}
+
+function validateSysctls(faults: Faults, spec: PodSecurityPolicySpec): void {
+  const { allowedUnsafeSysctls: allowed = [], forbiddenSysctls: forbidden = [] } = spec;
+  const validate = (names: readonly string[], path: string): void => {
+    for (const [index, name] of names.entries()) {
+      if (!SYSCTL.test(name))
+        faults.invalid(`${path}[${index}]`, name, 'must be a sysctl or a pattern of it');
+    }
+  };
+  validate(forbidden, 'spec.forbiddenSysctls');
+  validate(allowed, 'spec.allowedUnsafeSysctls');
+  for (const [index, name] of allowed.entries()) {
+    const conflict = forbidden.find((other) => overlap(name, other));
+    if (conflict === undefined) continue;
+    faults.invalid(`spec.allowedUnsafeSysctls[${index}]`, name, `sysctl overlaps with ${conflict}`);
+  }
+}
+
+function validateVolumes(faults: Faults, spec: PodSecurityPolicySpec): void {
+  const known = volumeTypes();
+  for (const [index, volume] of (spec.volumes ?? []).entries()) {
+    if (!known.includes(volume)) faults.unsupported(`spec.volumes[${index}]`, volume, known);
+  }
+  for (const [index, { pathPrefix = '' }] of (spec.allowedHostPaths ?? []).entries()) {
+    const path = `spec.allowedHostPaths[${index}].pathPrefix`;
+    if (pathPrefix === '') faults.required(path, 'is required');
+    faults.invalidAll(path, pathPrefix, parentElementFaults(pathPrefix));
+  }
+  for (const [index, { driver }] of (spec.allowedFlexVolumes ?? []).entries()) {
+    if (driver === '') faults.required(`spec.allowedFlexVolumes[${index}].driver`, 'must specify a driver');
+  }
+  for (const [index, { name }] of (spec.allowedCSIDrivers ?? []).entries()) {
+    const path = `spec.allowedCSIDrivers[${index}].name`;
+    if (name === '') faults.required(path);
+    else faults.invalidAll(path, name, dns1123SubdomainFaults(name.toLowerCase()));
+  }
+}
+
+function validateHost(faults: Faults, spec: PodSecurityPolicySpec): void {
+  for (const [index, { min, max }] of (spec.hostPorts ?? []).entries()) {
+    const path = `spec.hostPorts[${index}]`;
+    for (const [member, port] of [
+      ['min', min],
+      ['max', max],
+    ] as const) {
+      if (port < 0 || port > HIGHEST_PORT) {
+        faults.invalid(`${path}.${member}`, port, `must be between 0 and ${HIGHEST_PORT}, inclusive`);
+      }
+    }
+    if (min > max) faults.invalid(`${path}.min`, min, 'min cannot be greater than max');
+  }
+  if (spec.defaultAllowPrivilegeEscalation === true && spec.allowPrivilegeEscalation === false) {
+    faults.invalid(
+      'spec.defaultAllowPrivilegeEscalation',
+      true,
+      'cannot be true without allowPrivilegeEscalation being true',
+    );
+  }
+}
+
+function validateRuntimeClass(faults: Faults, spec: PodSecurityPolicySpec): void {
+  if (spec.runtimeClass === undefined) return;
+  const { allowedRuntimeClassNames: allowed, defaultRuntimeClassName: chosen } = spec.runtimeClass;
+  const path = 'spec.runtimeClass';
+  for (const [index, name] of allowed.entries()) {
+    const at = `${path}.allowedRuntimeClassNames[${index}]`;
+    if (name !== ALL) faults.invalidAll(at, name, dns1123SubdomainFaults(name));
+    else if (allowed.length > 1) faults.invalid(at, name, 'if * is present, must not specify others');
+    if (allowed.indexOf(name) < index) faults.duplicate(at, name);
+  }
+  if (chosen === undefined) return;
+  faults.invalidAll(`${path}.defaultRuntimeClassName`, chosen, dns1123SubdomainFaults(chosen));
+  if (!allowed.includes(ALL) && !allowed.includes(chosen)) {
+    faults.required(`${path}.allowedRuntimeClassNames`, `default ${JSON.stringify(chosen)} must be present`);
+  }
+}
+
+export const podSecurityPolicy: KindEntry = {
+  strategy: kindStrategy<PodSecurityPolicy>({
+    countsGeneration: false,
+    validate(faults, { spec }) {
+      if (spec === undefined) return faults.required('spec');
+      validateRule(faults, spec.runAsUser, ['MustRunAs', 'MustRunAsNonRoot', 'RunAsAny'], 'spec.runAsUser');
+      if (spec.runAsGroup !== undefined)
+        validateRule(faults, spec.runAsGroup, GROUP_RULES, 'spec.runAsGroup');
+      validateRule(faults, spec.seLinux, ['MustRunAs', 'RunAsAny'], 'spec.seLinux');
+      validateRule(faults, spec.supplementalGroups, GROUP_RULES, 'spec.supplementalGroups');
+      validateRule(faults, spec.fsGroup, GROUP_RULES, 'spec.fsGroup');
+      validateVolumes(faults, spec);
+      validateCapabilities(faults, spec);
+      validateHost(faults, spec);
+      validateSysctls(faults, spec);
+      validateRuntimeClass(faults, spec);
+      return undefined;
+    },
+    row: ({ metadata, spec }) => [
+      metadata?.name ?? '',
+      String(spec?.privileged ?? false),
+      (spec?.allowedCapabilities ?? []).join(','),
+      spec?.seLinux.rule ?? '',
+      spec?.runAsUser.rule ?? '',
+      spec?.fsGroup.rule ?? '',
+      spec?.supplementalGroups.rule ?? '',
+      String(spec?.readOnlyRootFilesystem ?? false),
+      (spec?.volumes ?? []).join(','),
+    ],
+  }),
+};
