@@ -37,7 +37,7 @@ export class Reader {
   private readonly scratch = new DataView(new ArrayBuffer(8));
   private readonly keys: (KeptKey | undefined)[] = Array.from({ length: KEY_SLOTS }, () => undefined);
   private bytes: Buffer = NO_BYTES;
-  private view: DataView = this.scratch;
+  private numbers: DataView = this.scratch;
   private position = 0;
   private end = 0;
   private depth = 0;
@@ -58,7 +58,7 @@ export class Reader {
       );
     }
     this.bytes = Buffer.from(buffer, byteOffset, byteLength);
-    this.view = new DataView(buffer, byteOffset, byteLength);
+    this.numbers = new DataView(buffer, byteOffset, byteLength);
     this.position = 0;
     this.end = byteLength;
     this.depth = 0;
@@ -68,7 +68,7 @@ export class Reader {
   /** Lets go of the input. */
   release(): void {
     this.bytes = NO_BYTES;
-    this.view = this.scratch;
+    this.numbers = this.scratch;
     this.end = 0;
   }
 
@@ -159,14 +159,20 @@ export class Reader {
     return this.wide(low).getBigInt64(0, true);
   }
 
+  /** A signed 64-bit value as a number: exact up to 2^53. */
+  safeInt64(): number {
+    const low = this.uint32();
+    return this.high === 0 ? low : (this.high | 0) * 2 ** 32 + low;
+  }
+
   double(): number {
     const at = this.take(8);
-    return this.view.getFloat64(at, true);
+    return this.numbers.getFloat64(at, true);
   }
 
   float(): number {
     const at = this.take(4);
-    return this.view.getFloat32(at, true);
+    return this.numbers.getFloat32(at, true);
   }
 
   /** Text; bytes that are no UTF-8 become U+FFFD, because runtimes pass on what programs wrote. */
@@ -230,6 +236,13 @@ export class Reader {
     const copy = new Uint8Array(length);
     copy.set(this.bytes.subarray(start, start + length));
     return copy;
+  }
+
+  /** The bytes themselves, sharing memory with the input. */
+  view(): Buffer {
+    const length = this.length();
+    const start = this.take(length);
+    return this.bytes.subarray(start, start + length);
   }
 
   /** Passes over the value of a field that nobody wants. */

@@ -50,6 +50,13 @@ export class Writer {
     this.raw64(this.scratch.getUint32(0, true), this.scratch.getUint32(4, true));
   }
 
+  /** A signed 64-bit varint of a whole number; exact up to 2^53. */
+  safeInt64(value: number): void {
+    this.reserve(10);
+    if (value >= 0 && value <= 0xffff_ffff) this.raw32(value);
+    else this.raw64(value >>> 0, Math.floor(value / 2 ** 32) >>> 0);
+  }
+
   double(value: number): void {
     this.reserve(8);
     this.bytes.writeDoubleLE(value, this.position);

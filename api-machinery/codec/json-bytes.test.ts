@@ -1,0 +1,53 @@
+import * as fc from 'fast-check';
+import { describe, expect, it, test } from 'vitest';
+import { parseJson } from './json.ts';
+import { parseJsonBytes } from './json-bytes.ts';
+import { SyntaxFault } from './limits.ts';
+
+const outcome = (parse: () => unknown): unknown => {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof SyntaxFault) return [error.message, error.line, error.column];
+    throw error;
+  }
+};
+
+describe('parseJsonBytes', () => {
+  it('agrees with the strict reader, whatever it is given', () => {
+    const text = fc.oneof(
+      fc.json({ maxDepth: 5 }),
+      fc.tuple(fc.json(), fc.json()).map(([first, second]) => `{"a":${first},"a":${second}}`),
+      fc
+        .tuple(fc.json(), fc.nat(), fc.constantFrom('', '"', '{', '[', ':', '\\'))
+        .map(([json, at, insert]) => {
+          const index = at % (json.length + 1);
+          return json.slice(0, index) + insert + json.slice(index + 1);
+        }),
+    );
+    fc.assert(
+      fc.property(text, (json) => {
+        expect(outcome(() => parseJsonBytes(Buffer.from(json)))).toEqual(outcome(() => parseJson(json)));
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  test.each([
+    '{"a":1,"a":2}',
+    '{"x":[{"b":":","b":1}]}',
+    '{"\\u0061":1,"a":2}',
+    '{"__proto__":1,"__proto__":2}',
+  ])('finds the key that %s has twice', (json) => {
+    expect(parseJsonBytes(Buffer.from(json)).errors).toHaveLength(1);
+  });
+
+  it('refuses what is too deep or too large before it is parsed', () => {
+    const deep = Buffer.from('['.repeat(1_000_000));
+    expect(() => parseJsonBytes(deep)).toThrow(/deeper than 100/);
+    expect(() => parseJsonBytes(Buffer.from('"12345"'), { maxBytes: 5 })).toThrow(/larger than 5/);
+    const just = `${'['.repeat(100)}${']'.repeat(100)}`;
+    expect(parseJsonBytes(Buffer.from(just)).errors).toEqual([]);
+    expect(() => parseJsonBytes(Buffer.from(`[${just}]`))).toThrow(/deeper/);
+  });
+});

@@ -1,0 +1,62 @@
+/** Strict JSON at the speed of `JSON.parse`: one pass over the bytes bounds the depth and counts the members that
+ *  the text has; fewer in the value mean that a key came twice. Only then, or if it is no JSON at all, the reader that
+ *  knows where things are has a look. */
+import { type JsonValue, parseJson } from './json.ts';
+import { DEFAULT_TEXT_LIMITS, SyntaxFault, type TextLimits } from './limits.ts';
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+
+/** Members that the text has; -1 if it is nested too deeply. Of what is no JSON, any number. */
+function countMembers(bytes: Buffer, maxDepth: number): number {
+  const { length } = bytes;
+  let members = 0;
+  let depth = 0;
+  for (let at = 0; at < length; at += 1) {
+    const code = bytes[at];
+    if (code === QUOTE) {
+      for (at += 1; at < length && bytes[at] !== QUOTE; at += 1) if (bytes[at] === BACKSLASH) at += 1;
+    } else if (code === COLON) {
+      members += 1;
+    } else if (code === 0x7b || code === 0x5b) {
+      depth += 1;
+      if (depth > maxDepth) return -1;
+    } else if (code === 0x7d || code === 0x5d) {
+      depth -= 1;
+    }
+  }
+  return members;
+}
+
+/** Members of a value and of all that it holds. */
+function sizeOf(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let size = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === 'object') size += sizeOf(item);
+    return size;
+  }
+  for (const member of Object.values(value)) size += typeof member === 'object' ? 1 + sizeOf(member) : 1;
+  return size;
+}
+
+function tryParse(text: string): { readonly value: unknown } | undefined {
+  try {
+    return { value: JSON.parse(text) };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Reads bytes that are one JSON value, with an error for each key that an object has twice.
+ *  @throws SyntaxFault with line and column */
+export function parseJsonBytes(bytes: Buffer, limits: Partial<TextLimits> = {}): JsonValue {
+  const { maxBytes, maxDepth } = { ...DEFAULT_TEXT_LIMITS, ...limits };
+  if (bytes.length > maxBytes) throw new SyntaxFault(`text is larger than ${maxBytes} bytes`, 1, 1);
+  const members = countMembers(bytes, maxDepth);
+  const text = bytes.toString('utf8');
+  const parsed = members < 0 ? undefined : tryParse(text);
+  if (parsed !== undefined && sizeOf(parsed.value) === members) return { value: parsed.value, errors: [] };
+  return parseJson(text, limits);
+}
