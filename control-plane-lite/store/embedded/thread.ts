@@ -24,7 +24,12 @@ function programOf(url: string): URL {
 /** Resolves once the thread is ready, or has done what it was started for.
  *  @throws StoreError */
 export function startThread(task: WorkerTask, listener: ThreadListener): Promise<Thread> {
-  const worker = new Worker(programOf(import.meta.url), { workerData: task, name: `store ${task.task}` });
+  const worker = new Worker(programOf(import.meta.url), {
+    workerData: task,
+    name: `store ${task.task}`,
+    // The program's own options may be about its main file, such as `--eval`.
+    execArgv: [],
+  });
   let failure: Error | undefined;
   let ending = false;
 
@@ -35,7 +40,8 @@ export function startThread(task: WorkerTask, listener: ThreadListener): Promise
     });
     worker.on('exit', () => {
       if (ending) return;
-      const error = new StoreError('unavailable', "the store's thread ended", { cause: failure });
+      const detail = failure === undefined ? '' : `: ${failure.message}`;
+      const error = new StoreError('unavailable', `the store's thread ended${detail}`, { cause: failure });
       reject(error);
       if (isReady) listener.onEnd(error);
     });

@@ -1,0 +1,114 @@
+/** The store's process is killed, again and again, and every answered write must be there. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { open, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createRandom } from '../../../testing/random.ts';
+import { createTempDir } from '../../../testing/temp.ts';
+import type { StoredItem } from '../contract.ts';
+import { unsealValue } from '../testing/sealed-value.ts';
+import { createEmbeddedStore } from './store.ts';
+
+const RUNS = 100;
+const PROGRAM = join(import.meta.dirname, '..', 'testing', 'crash-writer.ts');
+
+interface Answered {
+  readonly key: string;
+  /** Name of the value; `-` for a deletion. */
+  readonly name: string;
+  readonly revision: number;
+}
+
+/** Starts the program; it waits for a line before it opens the store. */
+function startWriter(dir: string, run: number, answersFd: number): ChildProcess {
+  return spawn(process.execPath, [PROGRAM, dir, String(run)], {
+    stdio: ['pipe', 'pipe', 'inherit', answersFd],
+  });
+}
+
+/** Lets the program run for some time after its first answer, or, if negative, after its start, and kills it. */
+async function runAndKill(child: ChildProcess, lifeMs: number): Promise<void> {
+  const closed = once(child, 'close');
+  const { stdin, stdout } = child;
+  if (stdin === null || stdout === null) throw new Error('the program has no pipes');
+  stdin.write('go\n');
+  if (lifeMs >= 0) await Promise.race([once(stdout, 'data'), closed]);
+  await new Promise((resolve) => setTimeout(resolve, Math.abs(lifeMs)));
+  expect(child.exitCode).toBeNull();
+  child.kill('SIGKILL');
+  await closed;
+}
+
+function parseAnswers(text: string): readonly Answered[] {
+  return text
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => {
+      const [key = '', name = '', revision] = line.split(' ');
+      return { key, name, revision: Number(revision) };
+    });
+}
+
+test('every answered write outlives a hundred kills, and none is torn', { timeout: 180_000 }, async () => {
+  const random = createRandom();
+  await using temp = await createTempDir('na-crash-');
+  const dir = join(temp.path, 'store');
+  await using answers = await open(join(temp.path, 'answers'), 'a+');
+  let child = startWriter(dir, 0, answers.fd);
+  for (let run = 1; run <= RUNS; run += 1) {
+    const next = startWriter(dir, run, answers.fd);
+    const lifeMs = random.below(10) === 0 ? -random.below(40) : random.below(60);
+    await runAndKill(child, lifeMs);
+    child = next;
+  }
+  child.kill('SIGKILL');
+  await once(child, 'close');
+
+  const answered = parseAnswers(await readFile(join(temp.path, 'answers'), 'utf8'));
+  const store = await createEmbeddedStore({ dir });
+  try {
+    const { items, revision } = await store.range('/');
+    const faults = findFaults(answered, items, revision);
+    expect({ seed: random.seed, faults }).toEqual({ seed: random.seed, faults: [] });
+    expect(answered.length).toBeGreaterThan(RUNS * 10);
+  } finally {
+    await store.close();
+  }
+});
+
+function findFaults(
+  answered: readonly Answered[],
+  items: readonly StoredItem[],
+  newest: number,
+): readonly string[] {
+  const faults: string[] = [];
+  const found = new Map(items.map((item) => [item.key, item]));
+  const lastOf = new Map<string, Answered>();
+  const revisions = new Set<number>();
+  for (const write of answered) {
+    if (revisions.has(write.revision)) faults.push(`revision ${write.revision} was given twice`);
+    revisions.add(write.revision);
+    if (write.revision > newest) faults.push(`revision ${write.revision} is lost`);
+    const last = lastOf.get(write.key);
+    if (last === undefined || last.revision < write.revision) lastOf.set(write.key, write);
+  }
+  for (const { key, value } of items) {
+    try {
+      unsealValue(value);
+    } catch (thrown) {
+      faults.push(`${key}: ${String(thrown)}`);
+    }
+  }
+  for (const { key, name, revision } of lastOf.values()) {
+    const item = found.get(key);
+    // A later write may have been done without an answer.
+    if (item !== undefined && item.revision > revision && key.startsWith('/shared/')) continue;
+    if (name === '-' ? item !== undefined : item?.revision !== revision || unsealValue(item.value) !== name) {
+      // The answered put may have been followed by a deletion without an answer.
+      if (key.startsWith('/shared/') && item === undefined) continue;
+      faults.push(`${key}: answered ${name} at ${revision}, found revision ${item?.revision ?? 'none'}`);
+    }
+  }
+  return faults;
+}
