@@ -27,7 +27,7 @@ describe('list', () => {
     await fixture.put('default/a');
     const page = await fixture.pods.list(EVERYTHING);
     expect(keysOf(page)).toEqual(['default-2/z', 'default/a', 'default/b']);
-    expect(page.revision).toBe(3);
+    expect(page.revision).toBe(4);
     expect(page.next).toBeUndefined();
   });
 
@@ -51,15 +51,15 @@ describe('list', () => {
     await fixture.start();
     const { pods } = fixture;
     const first = await pods.list({ ...EVERYTHING, limit: 2 });
-    expect(first).toMatchObject({ next: 'n/b', remaining: 3, revision: 5 });
+    expect(first).toMatchObject({ next: 'n/b', remaining: 3, revision: 6 });
     await fixture.remove('n/c');
     await fixture.put('n/d', { node: 'changed' });
     await fixture.put('n/bb');
-    const second = await pods.list({ ...EVERYTHING, limit: 2, after: 'n/b', revision: 5 });
+    const second = await pods.list({ ...EVERYTHING, limit: 2, after: 'n/b', revision: 6 });
     expect(keysOf(second)).toEqual(['n/c', 'n/d']);
     expect(second.items[1]?.object()['spec']).toEqual({ nodeName: '' });
-    expect(second).toMatchObject({ next: 'n/d', remaining: 1, revision: 5 });
-    const third = await pods.list({ ...EVERYTHING, limit: 2, after: 'n/d', revision: 5 });
+    expect(second).toMatchObject({ next: 'n/d', remaining: 1, revision: 6 });
+    const third = await pods.list({ ...EVERYTHING, limit: 2, after: 'n/d', revision: 6 });
     expect(keysOf(third)).toEqual(['n/e']);
     expect(third.next).toBeUndefined();
     expect(third.remaining).toBeUndefined();
@@ -89,14 +89,14 @@ describe('list', () => {
     await fixture.put('n/c');
     await fixture.remove('n/a');
     const { pods, store } = fixture;
-    expect(keysOf(await pods.list({ ...EVERYTHING, revision: 1 }))).toEqual(['n/a']);
-    const page = await pods.list({ ...EVERYTHING, revision: 2, namespace: 'n', limit: 1 });
-    expect(page).toMatchObject({ next: 'n/a', revision: 2 });
-    const last = await pods.list({ ...EVERYTHING, revision: 2, namespace: 'n', limit: 1, after: 'n/a' });
+    expect(keysOf(await pods.list({ ...EVERYTHING, revision: 2 }))).toEqual(['n/a']);
+    const page = await pods.list({ ...EVERYTHING, revision: 3, namespace: 'n', limit: 1 });
+    expect(page).toMatchObject({ next: 'n/a', revision: 3 });
+    const last = await pods.list({ ...EVERYTHING, revision: 3, namespace: 'n', limit: 1, after: 'n/a' });
     expect(keysOf(last)).toEqual(['n/b']);
-    expect(last.items[0]?.object().metadata.resourceVersion).toBe('2');
-    await store.compact(3);
-    await expect(async () => pods.list({ ...EVERYTHING, revision: 2 })).rejects.toMatchObject({
+    expect(last.items[0]?.object().metadata.resourceVersion).toBe('3');
+    await store.compact(4);
+    await expect(async () => pods.list({ ...EVERYTHING, revision: 3 })).rejects.toMatchObject({
       reason: 'expired',
     });
   });
@@ -105,7 +105,7 @@ describe('list', () => {
     await using fixture = createCacheFixture();
     expect(() => fixture.pods.list(EVERYTHING)).toThrow(expect.objectContaining({ reason: 'unavailable' }));
     await fixture.start();
-    expect(() => fixture.pods.list({ ...EVERYTHING, revision: 9 })).toThrow(CacheError);
+    expect(() => fixture.pods.list({ ...EVERYTHING, revision: 10 })).toThrow(CacheError);
   });
 });
 
@@ -118,12 +118,12 @@ describe('watch', () => {
     fixture.pods.watch(fromState({ markInitialEnd: true }), lineEncoder, sink);
     expect(sink.lines).toEqual([]);
     await settle();
-    expect(sink.lines).toEqual(['ADDED n/a 1', 'BOOKMARK 1 end']);
+    expect(sink.lines).toEqual(['ADDED n/a 2', 'BOOKMARK 2 end']);
     await fixture.put('n/b');
     await fixture.put('n/a');
     await fixture.remove('n/b');
     await settle();
-    expect(sink.lines.slice(2)).toEqual(['ADDED n/b 2', 'MODIFIED n/a 3', 'DELETED n/b 4']);
+    expect(sink.lines.slice(2)).toEqual(['ADDED n/b 3', 'MODIFIED n/a 4', 'DELETED n/b 5']);
     expect(sink.writes).toBe(2);
   });
 
@@ -132,25 +132,25 @@ describe('watch', () => {
     await fixture.start();
     for (const name of ['a', 'b', 'c']) await fixture.put(`n/${name}`);
     const sink = createCollectingSink();
-    fixture.pods.watch(fromRevision(1), lineEncoder, sink);
+    fixture.pods.watch(fromRevision(2), lineEncoder, sink);
     await fixture.put('n/d');
     await settle();
     await fixture.put('n/e');
     await settle();
-    expect(sink.lines).toEqual(['ADDED n/b 2', 'ADDED n/c 3', 'ADDED n/d 4', 'ADDED n/e 5']);
+    expect(sink.lines).toEqual(['ADDED n/b 3', 'ADDED n/c 4', 'ADDED n/d 5', 'ADDED n/e 6']);
   });
 
   test('from a revision yet to come tells only of what comes after it', async () => {
     await using fixture = createCacheFixture();
     await fixture.start();
     const [early, late] = [createCollectingSink(), createCollectingSink()];
-    fixture.pods.watch(fromRevision(0), lineEncoder, early);
-    fixture.pods.watch(fromRevision(2), lineEncoder, late);
+    fixture.pods.watch(fromRevision(1), lineEncoder, early);
+    fixture.pods.watch(fromRevision(3), lineEncoder, late);
     await settle();
     for (const name of ['a', 'b', 'c']) await fixture.put(`n/${name}`);
     await settle();
     expect(early.lines).toHaveLength(3);
-    expect(late.lines).toEqual(['ADDED n/c 3']);
+    expect(late.lines).toEqual(['ADDED n/c 4']);
   });
 
   test('turns changes into ADDED and DELETED where they cross the selection', async () => {
@@ -166,7 +166,7 @@ describe('watch', () => {
     await fixture.put('n/a', { labels: { app: 'y' } });
     await fixture.remove('n/a');
     await settle();
-    expect(sink.lines).toEqual(['ADDED n/a 2', 'MODIFIED n/a 3', 'DELETED n/a 4']);
+    expect(sink.lines).toEqual(['ADDED n/a 3', 'MODIFIED n/a 4', 'DELETED n/a 5']);
   });
 
   test('shows an object that leaves the selection as it was last seen', async () => {
@@ -187,7 +187,7 @@ describe('watch', () => {
     await fixture.put('n/a', { node: 'n1' });
     await fixture.put('n/a', { node: 'n2' });
     await settle();
-    expect(seen[1]).toContain('"resourceVersion":"2"');
+    expect(seen[1]).toContain('"resourceVersion":"3"');
     expect(seen[1]).toContain('"nodeName":"n1"');
     expect(seen[1]).toMatch(/^DELETED /);
   });
@@ -203,7 +203,7 @@ describe('watch', () => {
     await fixture.put('n/b');
     await fixture.put('n/a');
     await settle();
-    expect(sink.lines).toEqual(['ADDED n/a 1', 'MODIFIED n/a 4']);
+    expect(sink.lines).toEqual(['ADDED n/a 2', 'MODIFIED n/a 5']);
   });
 
   test('encodes once for all who select the same', async () => {
@@ -237,7 +237,7 @@ describe('watch', () => {
     ready.shift()?.();
     await settle();
     expect(sink.lines).toHaveLength(1202);
-    expect(sink.lines.slice(-2)).toEqual(['MODIFIED n/0 1201', 'ADDED n/new 1202']);
+    expect(sink.lines.slice(-2)).toEqual(['MODIFIED n/0 1202', 'ADDED n/new 1203']);
   });
 
   test('ends a watcher that history has left behind', async () => {
@@ -245,11 +245,11 @@ describe('watch', () => {
     await fixture.start();
     for (const name of ['a', 'b', 'c', 'd']) await fixture.put(`n/${name}`);
     const { pods } = fixture;
-    expect(() => pods.watch(fromRevision(1), lineEncoder, createCollectingSink())).toThrow(
-      expect.objectContaining({ reason: 'expired', revision: 4 }),
+    expect(() => pods.watch(fromRevision(2), lineEncoder, createCollectingSink())).toThrow(
+      expect.objectContaining({ reason: 'expired', revision: 5 }),
     );
     const sink = createCollectingSink();
-    pods.watch(fromRevision(2), lineEncoder, sink);
+    pods.watch(fromRevision(3), lineEncoder, sink);
     await fixture.put('n/e');
     await settle();
     expect(sink.ended).toBe('expired');
@@ -261,13 +261,13 @@ describe('watch', () => {
     await fixture.put('n/a');
     await fixture.clock.advance(30_000);
     await fixture.put('n/b');
-    await fixture.clock.advance(30_000);
+    await fixture.clock.advance(31_000);
     const { pods } = fixture;
-    expect(() => pods.watch(fromRevision(0), lineEncoder, createCollectingSink())).toThrow(CacheError);
+    expect(() => pods.watch(fromRevision(1), lineEncoder, createCollectingSink())).toThrow(CacheError);
     const sink = createCollectingSink();
-    pods.watch(fromRevision(1), lineEncoder, sink);
+    pods.watch(fromRevision(2), lineEncoder, sink);
     await settle();
-    expect(sink.lines).toEqual(['ADDED n/b 2']);
+    expect(sink.lines).toEqual(['ADDED n/b 3']);
   });
 
   test('forgets changes when they take too much memory', async () => {
@@ -275,8 +275,8 @@ describe('watch', () => {
     await fixture.start();
     for (let turn = 0; turn < 300; turn += 1) await fixture.put('n/a', { node: String(turn) });
     const { pods } = fixture;
-    expect(() => pods.watch(fromRevision(5), lineEncoder, createCollectingSink())).toThrow(CacheError);
-    expect(() => pods.watch(fromRevision(295), lineEncoder, createCollectingSink())).not.toThrow();
+    expect(() => pods.watch(fromRevision(6), lineEncoder, createCollectingSink())).toThrow(CacheError);
+    expect(() => pods.watch(fromRevision(296), lineEncoder, createCollectingSink())).not.toThrow();
   });
 
   test('sends bookmarks about once a minute and when it finishes', async () => {
@@ -289,15 +289,15 @@ describe('watch', () => {
     await fixture.store.put('/registry/other/x', Buffer.from('{}'), 'absent');
     await fixture.clock.advance(60_000);
     await settle();
-    expect(with_.lines).toEqual(['BOOKMARK 1']);
+    expect(with_.lines).toEqual(['BOOKMARK 2']);
     await fixture.put('n/a');
     watch.finish();
     await settle();
-    expect(with_.lines).toEqual(['BOOKMARK 1', 'ADDED n/a 2', 'BOOKMARK 2']);
+    expect(with_.lines).toEqual(['BOOKMARK 2', 'ADDED n/a 3', 'BOOKMARK 3']);
     await fixture.put('n/b');
     await settle();
     expect(with_.lines).toHaveLength(3);
-    expect(without.lines).toEqual(['ADDED n/a 2', 'ADDED n/b 3']);
+    expect(without.lines).toEqual(['ADDED n/a 3', 'ADDED n/b 4']);
   });
 
   test('goes on for others when one sink throws', async () => {
@@ -351,9 +351,9 @@ describe('follow', () => {
       previous?.revision,
     ]);
     expect(told).toEqual([
-      ['ADDED', '1', undefined],
-      ['MODIFIED', '2', 1],
-      ['DELETED', '3', 2],
+      ['ADDED', '2', undefined],
+      ['MODIFIED', '3', 2],
+      ['DELETED', '4', 3],
     ]);
   });
 });
@@ -407,11 +407,11 @@ describe('resources', () => {
     await fixture.store.put('/registry/nodes/a', value('a'), 'absent');
     await fixture.start();
     await fixture.store.put('/registry/nodes/b', value('b'), 'absent');
-    await fixture.store.delete('/registry/nodes/a', 1);
+    await fixture.store.delete('/registry/nodes/a', 2);
     const nodes = fixture.cache.resource(NODES);
     expect(keysOf(await nodes.list(EVERYTHING))).toEqual(['b']);
     await fixture.store.put('/registry/nodes/c', value('c'), 'absent');
-    expect(nodes.get('c')?.revision).toBe(4);
+    expect(nodes.get('c')?.revision).toBe(5);
 
     const sink = createCollectingSink();
     nodes.watch(fromState(), lineEncoder, sink);
@@ -419,7 +419,7 @@ describe('resources', () => {
     expect(sink.ended).toBe('unavailable');
     const again = fixture.cache.resource(NODES);
     expect(keysOf(await again.list(EVERYTHING))).toEqual(['b', 'c']);
-    expect(again.get('b')?.object().metadata.resourceVersion).toBe('2');
+    expect(again.get('b')?.object().metadata.resourceVersion).toBe('3');
   });
 
   test('leave out bytes that are no object', async () => {
@@ -429,7 +429,7 @@ describe('resources', () => {
     await fixture.put('n/a');
     await fixture.store.put('/registry/pods/n/worse', Buffer.from('{"uid":"'), 'absent');
     expect(keysOf(await fixture.pods.list(EVERYTHING))).toEqual(['n/a']);
-    expect(fixture.cache.revision).toBe(3);
+    expect(fixture.cache.revision).toBe(4);
   });
 });
 
@@ -440,14 +440,14 @@ describe('waiting', () => {
     fixture.store.pauseWatches(true);
     await fixture.put('n/a');
     let seen = false;
-    const wait = fixture.cache.waitFor(1, 3000).then(() => (seen = true));
-    const tooFar = fixture.cache.waitFor(5, 3000).catch((error: unknown) => error);
+    const wait = fixture.cache.waitFor(2, 3000).then(() => (seen = true));
+    const tooFar = fixture.cache.waitFor(6, 3000).catch((error: unknown) => error);
     await settle();
     expect(seen).toBe(false);
     fixture.store.pauseWatches(false);
     await wait;
     await fixture.clock.advance(3000);
-    expect(await tooFar).toMatchObject({ reason: 'future', revision: 1 });
+    expect(await tooFar).toMatchObject({ reason: 'future', revision: 2 });
   });
 
   test('waits for what the store has, even if nobody watches it', async () => {
@@ -455,7 +455,7 @@ describe('waiting', () => {
     await fixture.start();
     await fixture.store.put('/elsewhere', Buffer.from('x'), 'absent');
     await fixture.cache.waitForNewest();
-    expect(fixture.cache.revision).toBe(1);
+    expect(fixture.cache.revision).toBe(2);
     fixture.store.failWith(new StoreError('unavailable', 'gone'));
     await expect(fixture.cache.waitForNewest()).rejects.toMatchObject({
       name: 'CacheError',
@@ -471,19 +471,19 @@ describe('start', () => {
     await fixture.remove('n/a');
     await fixture.start();
     const sink = createCollectingSink();
-    fixture.pods.watch(fromRevision(3), lineEncoder, sink);
+    fixture.pods.watch(fromRevision(4), lineEncoder, sink);
     await settle();
-    expect(sink.lines).toEqual(['ADDED n/d 4', 'DELETED n/a 5']);
+    expect(sink.lines).toEqual(['ADDED n/d 5', 'DELETED n/a 6']);
     expect(fixture.cache.synced).toBe(true);
   });
 
   test('takes the newest state where the store has forgotten that', async () => {
     await using fixture = createCacheFixture({ replayRevisions: 2 });
     for (const name of ['a', 'b', 'c', 'd']) await fixture.put(`n/${name}`);
-    await fixture.store.compact(4);
+    await fixture.store.compact(5);
     await fixture.start();
     expect(fixture.pods.size).toBe(4);
-    expect(() => fixture.pods.watch(fromRevision(3), lineEncoder, createCollectingSink())).toThrow(
+    expect(() => fixture.pods.watch(fromRevision(4), lineEncoder, createCollectingSink())).toThrow(
       CacheError,
     );
   });
@@ -525,7 +525,7 @@ describe('when the store is lost', () => {
     await fixture.remove('n/a');
     await fixture.clock.advance(1000);
     await settle();
-    expect(sink.lines).toEqual(['ADDED n/a 1', 'ADDED n/b 2', 'DELETED n/a 3']);
+    expect(sink.lines).toEqual(['ADDED n/a 2', 'ADDED n/b 3', 'DELETED n/a 4']);
     expect(fixture.cache.synced).toBe(true);
     expect(fixture.store.watchCount).toBe(1);
   });
@@ -537,7 +537,7 @@ describe('when the store is lost', () => {
     await fixture.put('n/b');
     await fixture.put('n/c', { uid: 'first' });
     const sink = createCollectingSink();
-    fixture.pods.watch(fromRevision(3), lineEncoder, sink);
+    fixture.pods.watch(fromRevision(4), lineEncoder, sink);
     await settle();
     fixture.store.endWatches(new StoreError('unavailable', 'gone'));
     await fixture.remove('n/a');
@@ -545,20 +545,20 @@ describe('when the store is lost', () => {
     await fixture.remove('n/c');
     await fixture.put('n/c', { uid: 'second' });
     await fixture.put('n/d');
-    await fixture.store.compact(8);
+    await fixture.store.compact(9);
     await fixture.clock.advance(10_000);
     await settle();
     expect(sink.lines).toEqual([
-      'DELETED n/c 4',
-      'MODIFIED n/b 5',
-      'DELETED n/a 6',
-      'ADDED n/c 7',
-      'ADDED n/d 8',
+      'DELETED n/c 5',
+      'MODIFIED n/b 6',
+      'DELETED n/a 7',
+      'ADDED n/c 8',
+      'ADDED n/d 9',
     ]);
     const { pods } = fixture;
-    expect(() => pods.watch(fromRevision(5), lineEncoder, createCollectingSink())).toThrow(CacheError);
+    expect(() => pods.watch(fromRevision(6), lineEncoder, createCollectingSink())).toThrow(CacheError);
     await fixture.put('n/e');
     await settle();
-    expect(sink.lines.at(-1)).toBe('ADDED n/e 9');
+    expect(sink.lines.at(-1)).toBe('ADDED n/e 10');
   });
 });

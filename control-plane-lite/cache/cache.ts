@@ -33,7 +33,7 @@ export interface CacheOptions {
   readonly prefix?: string;
   /** Age up to which changes are kept; default 5 minutes. */
   readonly historyMs?: number;
-  /** Memory for overwritten and deleted objects, of all resources together; default 48 MiB. */
+  /** Memory for overwritten and deleted objects, of all resources together; default 32 MiB. */
   readonly historyBytes?: number;
   /** Changes kept per resource; default 100,000. */
   readonly historyChanges?: number;
@@ -50,7 +50,7 @@ const MIB = 1024 * 1024;
 const DEFAULTS = {
   prefix: '/registry/',
   historyMs: 300_000,
-  historyBytes: 48 * MIB,
+  historyBytes: 32 * MIB,
   historyChanges: 100_000,
   parsedBytes: 8 * MIB,
   formBytes: 16 * MIB,

@@ -112,7 +112,7 @@ class Client implements ByteSink {
 class World {
   readonly fixture: CacheFixture;
   /** The state at each revision. */
-  readonly states: State[] = [new Map()];
+  readonly states: State[] = [new Map(), new Map()];
   readonly clients: Client[] = [];
   readonly faults: string[] = [];
   /** Watchers that were found to know the truth. */
@@ -150,7 +150,7 @@ class World {
     const { pods, cache } = this.fixture;
     const wanted = SELECTIONS[index] ?? SELECTIONS[0];
     if (wanted === undefined) return;
-    const revision = Math.max(0, cache.revision - steps);
+    const revision = Math.max(1, cache.revision - steps);
     const start = state ? ({ kind: 'state' } as const) : ({ kind: 'revision', revision } as const);
     const client = state
       ? new Client(this.#must, new Map(), wanted, -1)
@@ -173,7 +173,7 @@ class World {
   async list({ selection: index, back: steps, limit }: Action & { readonly kind: 'list' }): Promise<void> {
     const wanted = SELECTIONS[index] ?? SELECTIONS[0];
     if (wanted === undefined) return;
-    const revision = Math.max(0, this.fixture.cache.revision - steps);
+    const revision = Math.max(1, this.fixture.cache.revision - steps);
     const seen: (readonly [string, number])[] = [];
     let after: string | undefined;
     try {

@@ -23,10 +23,10 @@ export interface Retention {
   stop(): void;
 }
 
-/** The revision that was the newest at a time. */
+/** The revision that was the newest when a span of time was over. */
 interface Mark {
-  readonly atMs: number;
-  readonly revision: number;
+  readonly endMs: number;
+  revision: number;
 }
 
 /** Marks in the span of an age. */
@@ -43,7 +43,7 @@ export function createRetention(deps: RetentionDeps, options: RetentionOptions):
 
   function dropOld(): void {
     const nowMs = clock.monotonic();
-    const old = marks.filter(({ atMs }) => nowMs - atMs >= maxAgeMs);
+    const old = marks.filter(({ endMs }) => nowMs - endMs >= maxAgeMs);
     const last = old.at(-1);
     marks = marks.slice(old.length);
     if (last === undefined) return;
@@ -59,7 +59,7 @@ export function createRetention(deps: RetentionDeps, options: RetentionOptions):
         dropOld();
         arm();
       },
-      maxAgeMs - (clock.monotonic() - oldest.atMs),
+      maxAgeMs - (clock.monotonic() - oldest.endMs),
     );
   }
 
@@ -79,10 +79,10 @@ export function createRetention(deps: RetentionDeps, options: RetentionOptions):
   return {
     note(revision) {
       dropLargest();
-      const atMs = clock.monotonic();
+      const nowMs = clock.monotonic();
       const last = marks.at(-1);
-      if (last !== undefined && atMs - last.atMs < spacingMs) return;
-      marks.push({ atMs, revision });
+      if (last !== undefined && nowMs < last.endMs) last.revision = revision;
+      else marks.push({ endMs: nowMs + spacingMs, revision });
       arm();
     },
     stop() {

@@ -37,6 +37,9 @@ interface OpenWatch {
   position: number;
 }
 
+/** That of the empty store. */
+const FIRST_REVISION = 1;
+
 const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b));
 
 /** The newest version at or before a revision. */
@@ -128,8 +131,9 @@ class Watches {
 
   #pump(watch: OpenWatch): void {
     if (this.#paused || !this.#open.has(watch)) return;
-    // The first event has revision 1, and there are no gaps.
-    const events = this.#data.log.slice(watch.position).filter(({ key }) => key.startsWith(watch.prefix));
+    // Revisions have no gaps, so they tell where events are.
+    const given = Math.max(watch.position - FIRST_REVISION, 0);
+    const events = this.#data.log.slice(given).filter(({ key }) => key.startsWith(watch.prefix));
     watch.position = Math.max(watch.position, this.#data.revision);
     if (events.length > 0) watch.sink.onEvents(events);
   }
@@ -161,7 +165,7 @@ function append(data: Data, event: StoreEvent): WriteResult {
 }
 
 export function createMemoryStore(): MemoryStore {
-  const data: Data = { keys: new Map(), log: [], revision: 0, compacted: 0 };
+  const data: Data = { keys: new Map(), log: [], revision: FIRST_REVISION, compacted: 0 };
   const watches = new Watches(data);
   let failure: StoreError | undefined;
 
