@@ -35,6 +35,14 @@ function validateSize(faults: Faults, path: string, bytes: number): void {
 
 /** Every fault of a ConfigMap. */
 export function validateConfigMap(configMap: ConfigMap): readonly FieldError[] {
+  return [
+    ...validateMetadata(configMap.metadata, { namespaced: true }),
+    ...validateConfigMapContent(configMap),
+  ];
+}
+
+/** Every fault of a ConfigMap beside its metadata. */
+export function validateConfigMapContent(configMap: ConfigMap): readonly FieldError[] {
   const faults = createFaults();
   const { data = {}, binaryData = {} } = configMap;
   validateKeys(faults, Object.keys(data), 'data');
@@ -46,17 +54,28 @@ export function validateConfigMap(configMap: ConfigMap): readonly FieldError[] {
     total(Object.values(data), (text) => Buffer.byteLength(text)) +
     total(Object.values(binaryData), base64Bytes);
   validateSize(faults, 'data', bytes);
-  return [...validateMetadata(configMap.metadata, { namespaced: true }), ...faults.errors];
+  return faults.errors;
 }
 
 /** Every fault of a Secret whose `stringData` is already in `data`. No value appears in an error. */
 export function validateSecret(secret: Secret, vocabulary: Vocabulary): readonly FieldError[] {
+  const content = validateSecretContent(secret, vocabulary);
+  return [...validateMetadata(secret.metadata, { namespaced: true }), ...content];
+}
+
+/** Every fault of a Secret beside its metadata; its `stringData` is already in `data`. */
+export function validateSecretContent(secret: Secret, vocabulary: Vocabulary): readonly FieldError[] {
   const faults = createFaults();
   const { data = {}, type = '' } = secret;
   validateKeys(faults, Object.keys(data), 'data');
   validateSize(faults, 'data', total(Object.values(data), base64Bytes));
   validateSecretType(faults, data, type, vocabulary);
-  return [...validateMetadata(secret.metadata, { namespaced: true }), ...faults.errors];
+  if (type === `${vocabulary.domain}/service-account-token`) {
+    const owner = `${vocabulary.domain}/service-account.name`;
+    if ((secret.metadata?.annotations?.[owner] ?? '') === '')
+      faults.required(`metadata.annotations[${owner}]`);
+  }
+  return faults.errors;
 }
 
 function validateSecretType(

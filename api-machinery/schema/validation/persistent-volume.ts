@@ -122,10 +122,23 @@ function validateVolumeSpec(faults: Faults, spec: PersistentVolumeSpec): void {
 
 /** Every fault of a PersistentVolume. */
 export function validatePersistentVolume(volume: PersistentVolume): readonly FieldError[] {
+  return [
+    ...validateMetadata(volume.metadata, { namespaced: false }),
+    ...validatePersistentVolumeContent(volume),
+  ];
+}
+
+/** Every fault of a PersistentVolume beside its metadata. */
+export function validatePersistentVolumeContent(volume: PersistentVolume): readonly FieldError[] {
   const faults = createFaults();
   if (volume.spec === undefined) faults.required('spec');
   else validateVolumeSpec(faults, volume.spec);
-  return [...validateMetadata(volume.metadata, { namespaced: false }), ...faults.errors];
+  return faults.errors;
+}
+
+/** The part of a PersistentVolume's spec that says where the storage is. */
+export function persistentVolumeSource(spec: PersistentVolumeSpec): PersistentVolumeSource {
+  return Object.fromEntries(Object.entries(spec).filter(([member]) => isSourceName(member)));
 }
 
 /** The spec of a claim, on its own or in the template of an ephemeral volume. */
@@ -143,13 +156,26 @@ export function validateClaimSpec(faults: Faults, spec: PersistentVolumeClaimSpe
     const source = spec[member];
     if (source === undefined) continue;
     requireMembers(faults, source, ['kind', 'name'], `${path}.${member}`);
+    if ((source.apiGroup ?? '') === '' && source.kind !== '' && source.kind !== 'PersistentVolumeClaim') {
+      faults.invalid(
+        `${path}.${member}`,
+        source.kind,
+        "must be 'PersistentVolumeClaim' when referencing the default apiGroup",
+      );
+    }
   }
 }
 
 /** Every fault of a PersistentVolumeClaim. */
 export function validatePersistentVolumeClaim(claim: PersistentVolumeClaim): readonly FieldError[] {
+  const content = validatePersistentVolumeClaimContent(claim);
+  return [...validateMetadata(claim.metadata, { namespaced: true }), ...content];
+}
+
+/** Every fault of a PersistentVolumeClaim beside its metadata. */
+export function validatePersistentVolumeClaimContent(claim: PersistentVolumeClaim): readonly FieldError[] {
   const faults = createFaults();
   if (claim.spec === undefined) faults.required('spec');
   else validateClaimSpec(faults, claim.spec, 'spec');
-  return [...validateMetadata(claim.metadata, { namespaced: true }), ...faults.errors];
+  return faults.errors;
 }

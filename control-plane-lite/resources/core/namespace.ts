@@ -1,0 +1,89 @@
+/** Namespaces: held by finalizers of their own until their content is gone.
+ *  Source: upstream's namespace strategies, release 1.24. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import { dns1123LabelFaults, qualifiedNameFaults } from '#api/meta/names.ts';
+import type { Namespace } from '#api/schema/gen/core-v1.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiObject, KindEntry, PartStrategy, StrategyContext } from '../contract.ts';
+import { ageOf } from '../rows.ts';
+import { keepMember, membersOf, typed } from '../view.ts';
+
+const GENERIC_FINALIZERS: readonly string[] = ['orphan', 'foregroundDeletion'];
+
+const finalizersOf = (object: ApiObject): readonly string[] =>
+  typed<Namespace>(object).spec?.finalizers ?? [];
+
+/** Selectors can find a namespace by its name. */
+function labelWithName(draft: ApiObject, { domain }: Vocabulary): void {
+  const { name = '', labels } = draft.metadata;
+  if (name !== '') draft.metadata.labels = { ...labels, [`${domain}/metadata.name`]: name };
+}
+
+function prepareForCreate(draft: ApiObject, { vocabulary }: StrategyContext): void {
+  const { namespaceFinalizer } = vocabulary;
+  const given = finalizersOf(draft);
+  membersOf(draft, 'spec')['finalizers'] = given.includes(namespaceFinalizer)
+    ? given
+    : [...given, namespaceFinalizer];
+  draft['status'] = { phase: 'Active' };
+}
+
+function finalizerFaults(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
+  const faults = createFaults();
+  for (const finalizer of finalizersOf(object)) {
+    const reasons = qualifiedNameFaults(finalizer);
+    faults.invalidAll('spec.finalizers', finalizer, reasons);
+    const known = finalizer === vocabulary.namespaceFinalizer || GENERIC_FINALIZERS.includes(finalizer);
+    if (reasons.length === 0 && !finalizer.includes('/') && !known) {
+      faults.invalid(
+        'spec.finalizers',
+        finalizer,
+        'name is neither a standard finalizer name nor is it fully qualified',
+      );
+    }
+  }
+  return faults.errors;
+}
+
+const statusPart: PartStrategy = {
+  prepareForUpdate: (draft, old) => keepMember(draft, old, 'spec'),
+  validateUpdate(object): readonly FieldError[] {
+    const faults = createFaults();
+    const { metadata, status } = typed<Namespace>(object);
+    const deleted = metadata?.deletionTimestamp !== undefined;
+    const expected = deleted ? 'Terminating' : 'Active';
+    if (status?.phase !== expected) {
+      const when = `\`deletionTimestamp\` is ${deleted ? 'not ' : ''}empty`;
+      faults.invalid('status.Phase', status?.phase ?? '', `may only be '${expected}' if ${when}`);
+    }
+    return faults.errors;
+  },
+};
+
+const finalizePart: PartStrategy = {
+  prepareForUpdate: (draft, old) => keepMember(draft, old, 'status'),
+  validateUpdate: (object, _old, context) => finalizerFaults(object, context),
+};
+
+const phaseOf = (object: ApiObject): string => typed<Namespace>(object).status?.phase ?? '';
+
+export function namespaceKind(vocabulary: Vocabulary): KindEntry {
+  return {
+    strategy: {
+      nameFaults: dns1123LabelFaults,
+      countsGeneration: false,
+      normalize: (draft) => labelWithName(draft, vocabulary),
+      prepareForCreate,
+      validate: finalizerFaults,
+      prepareForUpdate: (draft, old) => keepMember(draft, old, 'spec'),
+      holdsDeletion: (object) => finalizersOf(object).length > 0,
+      markDeleting: (draft) => {
+        membersOf(draft, 'status')['phase'] = 'Terminating';
+      },
+      selectableFields: { 'status.phase': phaseOf, name: ({ metadata }) => metadata.name ?? '' },
+      row: (object, { nowMs }) => [object.metadata.name ?? '', phaseOf(object), ageOf(object, nowMs)],
+    },
+    parts: { status: statusPart, finalize: finalizePart },
+  };
+}

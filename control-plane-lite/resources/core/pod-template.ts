@@ -1,0 +1,33 @@
+/** PodTemplates. Source: upstream's pod template strategy, release 1.24. */
+import type { PodTemplate } from '#api/schema/gen/core-v1.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import { validatePodTemplate } from '#api/schema/validation/pod-template.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { sameContent } from '../content-diff.ts';
+import type { KindEntry } from '../contract.ts';
+import { containerCells, formatLabelCell } from '../rows.ts';
+import { typed } from '../view.ts';
+import { serverPodOptions } from './pod-options.ts';
+import { podTemplateWarnings } from './pod-warnings.ts';
+
+export function podTemplateKind(vocabulary: Vocabulary): KindEntry {
+  return {
+    strategy: {
+      createOnUpdate: true,
+      countsGeneration: true,
+      generationChanged: (object, old) => !sameContent(object['template'], old['template']),
+      validate: (object, { gates }) => {
+        const faults = createFaults();
+        const { template } = typed<PodTemplate>(object);
+        validatePodTemplate(faults, template ?? {}, 'template', serverPodOptions(vocabulary, gates));
+        return faults.errors;
+      },
+      warnings: (object) => podTemplateWarnings(typed<PodTemplate>(object).template, 'template', vocabulary),
+      row: (object) => {
+        const { template } = typed<PodTemplate>(object);
+        const labels = formatLabelCell(template?.metadata?.labels);
+        return [object.metadata.name ?? '', ...containerCells(template?.spec), labels];
+      },
+    },
+  };
+}

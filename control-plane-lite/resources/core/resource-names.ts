@@ -1,0 +1,70 @@
+/** Names of resources in quotas and limits, and amounts that must be whole.
+ *  Source: upstream's resource name helpers, release 1.24. */
+import { qualifiedNameFaults } from '#api/meta/names.ts';
+import { parseQuantity } from '#api/meta/quantity.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+
+const NANOS = 1_000_000_000n;
+const COMPUTE: readonly string[] = ['cpu', 'memory', 'ephemeral-storage'];
+/** Objects that are counted. */
+const COUNTED: readonly string[] = [
+  'pods',
+  'resourcequotas',
+  'services',
+  'replicationcontrollers',
+  'secrets',
+  'configmaps',
+  'persistentvolumeclaims',
+  'services.nodeports',
+  'services.loadbalancers',
+];
+const QUOTA: ReadonlySet<string> = new Set([
+  ...COMPUTE,
+  ...COMPUTE.map((name) => `requests.${name}`),
+  ...COMPUTE.map((name) => `limits.${name}`),
+  'requests.storage',
+  ...COUNTED,
+]);
+const STANDARD: ReadonlySet<string> = new Set([...QUOTA, 'storage']);
+const HUGE_PAGES = 'hugepages-';
+
+const isHugePages = (name: string): boolean => name.startsWith(HUGE_PAGES);
+
+/** Whether amounts of it may be promised more often than they exist. */
+export const isOvercommittable = (name: string): boolean => COMPUTE.includes(name);
+
+export const isStandardQuotaName = (name: string): boolean =>
+  QUOTA.has(name) || isHugePages(name) || name.startsWith(`requests.${HUGE_PAGES}`);
+
+function validateName(faults: Faults, name: string, path: string, isKnown: boolean, form: string): void {
+  const reasons = qualifiedNameFaults(name);
+  faults.invalidAll(path, name, reasons);
+  if (reasons.length === 0 && !name.includes('/') && !isKnown) faults.invalid(path, name, form);
+}
+
+/** A name in a quota. */
+export function validateQuotaName(faults: Faults, name: string, path: string): void {
+  const form = 'must be a standard resource for quota or fully qualified';
+  validateName(faults, name, path, isStandardQuotaName(name), form);
+}
+
+/** A name of what containers and pods are given. */
+export function validateContainerResourceName(faults: Faults, name: string, path: string): void {
+  const form = 'must be a standard resource for containers or fully qualified';
+  validateName(faults, name, path, COMPUTE.includes(name) || isHugePages(name), form);
+}
+
+/** Any resource's name. */
+export function validateResourceName(faults: Faults, name: string, path: string): void {
+  const form = 'must be a standard resource type or fully qualified';
+  validateName(faults, name, path, STANDARD.has(name) || isHugePages(name), form);
+}
+
+/** An amount: not negative, and whole where objects are counted. */
+export function validateAmount(faults: Faults, name: string, amount: string, path: string): void {
+  const { nanos } = parseQuantity(amount);
+  if (nanos < 0n) faults.invalid(path, amount, 'must be greater than or equal to 0');
+  if ((COUNTED.includes(name) || isHugePages(name)) && nanos % NANOS !== 0n) {
+    faults.invalid(path, amount, 'must be an integer');
+  }
+}
