@@ -68,8 +68,7 @@ function scopeOf(info: RequestInfo): string {
   return info.namespace === '' ? 'cluster' : 'namespace';
 }
 
-export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
-  const { registry, inFlight, domain } = deps;
+function createFamilies(registry: MetricsRegistry) {
   const where = ['verb', 'dry_run', 'group', 'version', 'resource', 'subresource', 'scope', 'component'];
   const total = registry.counter({
     name: 'apiserver_request_total',
@@ -108,6 +107,12 @@ export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
     help: 'Deprecated APIs that were requested.',
     labels: ['group', 'version', 'resource', 'subresource', 'removed_release'],
   });
+  return { total, seconds, longRunning, current, queued, dropped, deprecated };
+}
+
+export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
+  const { registry, inFlight, domain } = deps;
+  const { total, seconds, longRunning, current, queued, dropped, deprecated } = createFamilies(registry);
   registry.onCollect(() => {
     for (const kind of ['readOnly', 'mutating'] as const) {
       current.with(kind).set(inFlight.count(kind));
@@ -129,7 +134,8 @@ export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
     const { info } = state;
     const verb = verbName(state);
     const dryRun = state.hasQuery && state.query.getAll('dryRun').includes('All') ? 'All' : '';
-    const names = `${info.group}/${info.version}/${info.resource}/${info.subresource}`;
+    const served = info.isResource && deps.isServed(info);
+    const names = served ? `${info.group}/${info.version}/${info.resource}/${info.subresource}` : '';
     const key = `${verb}/${dryRun}/${scopeOf(info)}/${state.status}/${names}`;
     const known = found.get(key);
     if (known !== undefined) return known;

@@ -1,0 +1,104 @@
+/** Audit events in the form that the field's tools read. Pure. */
+import { isIP } from 'node:net';
+import { formatMicroTime } from '#api/meta/time.ts';
+import type { UserInfo } from '../../resources/contract.ts';
+import type { RequestInfo } from '../contract.ts';
+import type { RequestState } from '../request-state.ts';
+import type { AuditLevel, AuditStage } from './policy.ts';
+
+export interface EventInput {
+  readonly state: RequestState;
+  /** Domain of the API groups. */
+  readonly domain: string;
+  readonly level: AuditLevel;
+  readonly stage: AuditStage;
+  readonly nowMs: number;
+  /** Absent before there is an answer. */
+  readonly responseStatus?: unknown;
+  readonly requestObject?: unknown;
+  readonly responseObject?: unknown;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** JSON text that goes into an event as it is. */
+export class RawJson {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+const formatMs = (ms: number): string => formatMicroTime(BigInt(Math.round(ms * 1000)) * 1000n);
+
+function formatUser(user: UserInfo): object {
+  const { name, uid, groups, extra } = user;
+  return {
+    ...(name === '' ? {} : { username: name }),
+    ...(uid === undefined || uid === '' ? {} : { uid }),
+    ...(groups.length === 0 ? {} : { groups }),
+    ...(Object.keys(extra).length === 0 ? {} : { extra }),
+  };
+}
+
+/** Where a request comes from by its own word, and by the connection's. */
+export function sourceIPs(
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  remoteAddress: string,
+): readonly string[] {
+  const told = [headers['x-forwarded-for'], headers['x-real-ip']]
+    .flatMap((value) => (value === undefined ? [] : [value].flat()))
+    .flatMap((value) => value.split(','))
+    .map((value) => value.trim())
+    .filter((value) => isIP(value) > 0);
+  const remote = remoteAddress.startsWith('::ffff:') ? remoteAddress.slice(7) : remoteAddress;
+  return [...new Set([...told, ...(remote === '' ? [] : [remote])])];
+}
+
+function objectRef(info: RequestInfo): object {
+  return {
+    resource: info.resource,
+    ...(info.namespace === '' ? {} : { namespace: info.namespace }),
+    ...(info.name === '' ? {} : { name: info.name }),
+    ...(info.group === '' ? {} : { apiGroup: info.group }),
+    apiVersion: info.version,
+    ...(info.subresource === '' ? {} : { subresource: info.subresource }),
+  };
+}
+
+function member(name: string, value: unknown): string {
+  if (value === undefined) return '';
+  return `,${JSON.stringify(name)}:${value instanceof RawJson ? value.text : JSON.stringify(value)}`;
+}
+
+/** One event as a line of JSON, without the line's end. */
+export function formatEvent(input: EventInput): string {
+  const { state, level, stage } = input;
+  const { info, originalUser, user } = state;
+  const agent = state.headers['user-agent'];
+  const head = {
+    kind: 'Event',
+    apiVersion: `audit.${input.domain}/v1`,
+    level,
+    auditID: state.id,
+    stage,
+    requestURI: state.exchange.target,
+    verb: info.verb,
+    user: formatUser(originalUser),
+    ...(user === originalUser ? {} : { impersonatedUser: formatUser(user) }),
+    sourceIPs: sourceIPs(state.headers, state.exchange.connection.remoteAddress),
+    ...(agent === undefined ? {} : { userAgent: agent }),
+    ...(info.isResource ? { objectRef: objectRef(info) } : {}),
+  };
+  const annotations = { ...input.annotations, ...state.annotations };
+  return [
+    JSON.stringify(head).slice(0, -1),
+    member('responseStatus', input.responseStatus),
+    member('requestObject', input.requestObject),
+    member('responseObject', input.responseObject),
+    member('requestReceivedTimestamp', formatMs(state.receivedMs)),
+    member('stageTimestamp', formatMs(input.nowMs)),
+    member('annotations', Object.keys(annotations).length === 0 ? undefined : annotations),
+    '}',
+  ].join('');
+}

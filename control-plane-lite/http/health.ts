@@ -1,0 +1,147 @@
+/** `/healthz`, `/livez`, `/readyz` and their single checks. Source: document 1, 4.10. */
+import type { Clock } from '#api/kit/clock.ts';
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { ApiRequest, BytesResponse, PathRoute } from './contract.ts';
+import { pageNotFound } from './status-response.ts';
+
+export type HealthEndpoint = 'healthz' | 'livez' | 'readyz';
+
+export interface HealthCheck {
+  /** Unique; may hold slashes. */
+  readonly name: string;
+  /** Throws, or rejects, if something is wrong. */
+  check(signal: AbortSignal): void | Promise<void>;
+  /** Default: all three. */
+  readonly on?: readonly HealthEndpoint[];
+  /** Its failures don't count for `livez` while the server is starting. */
+  readonly startup?: boolean;
+}
+
+export interface HealthOptions {
+  readonly checks: readonly HealthCheck[];
+  /** `--livez-grace-period`. Default 0. */
+  readonly livezGraceMs?: number;
+}
+
+export interface Health {
+  readonly routes: readonly PathRoute[];
+  /** From now on `readyz` fails, so that no more work is sent here. */
+  beginShutdown(): void;
+}
+
+interface CheckResult {
+  readonly name: string;
+  readonly excluded: boolean;
+  readonly error: Error | undefined;
+}
+
+function text(status: number, body: string): BytesResponse {
+  return {
+    kind: 'bytes',
+    status,
+    contentType: 'text/plain; charset=utf-8',
+    body: Buffer.from(body),
+    headers: { 'X-Content-Type-Options': 'nosniff' },
+  };
+}
+
+const formatResult = ({ name, excluded, error }: CheckResult): string => {
+  if (excluded) return `[+]${name} excluded: ok\n`;
+  return error === undefined ? `[+]${name} ok\n` : `[-]${name} failed: reason withheld\n`;
+};
+
+/** The answer to results; its form is one that people and scripts of the field read. */
+export function formatHealth(
+  endpoint: HealthEndpoint,
+  results: readonly CheckResult[],
+  unknownExclusions: readonly string[],
+  verbose: boolean,
+): BytesResponse {
+  let lines = results.map(formatResult).join('');
+  if (unknownExclusions.length > 0) {
+    const names = unknownExclusions.map((name) => JSON.stringify(name)).join(',');
+    lines += `warn: some health checks cannot be excluded: no matches for ${names}\n`;
+  }
+  if (results.some(({ error }) => error !== undefined))
+    return text(500, `${lines}${endpoint} check failed\n`);
+  return text(200, verbose ? `${lines}${endpoint} check passed\n` : 'ok');
+}
+
+export interface HealthDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export function createHealth(deps: HealthDeps, options: HealthOptions): Health {
+  const startedMs = deps.clock.monotonic();
+  let ending = false;
+  const ping: HealthCheck = { name: 'ping', check: () => undefined };
+  const shutdown: HealthCheck = {
+    name: 'shutdown',
+    on: ['readyz'],
+    check: () => {
+      if (ending) throw new Error('process is shutting down');
+    },
+  };
+  const all = [ping, ...options.checks, shutdown];
+
+  async function run(
+    check: HealthCheck,
+    endpoint: HealthEndpoint,
+    signal: AbortSignal,
+  ): Promise<CheckResult> {
+    try {
+      await check.check(signal);
+      return { name: check.name, excluded: false, error: undefined };
+    } catch (thrown) {
+      const graceMs = options.livezGraceMs ?? 0;
+      const starting = deps.clock.monotonic() - startedMs < graceMs;
+      const forgiven = endpoint === 'livez' && check.startup === true && starting;
+      return { name: check.name, excluded: false, error: forgiven ? undefined : asError(thrown) };
+    }
+  }
+
+  async function runAll(endpoint: HealthEndpoint, request: ApiRequest): Promise<BytesResponse> {
+    const excluded = new Set(request.query.getAll('exclude'));
+    const checks = checksOf(endpoint);
+    const results = await Promise.all(
+      checks.map(async (check) =>
+        excluded.has(check.name)
+          ? { name: check.name, excluded: true, error: undefined }
+          : run(check, endpoint, request.signal),
+      ),
+    );
+    for (const { name, error } of results) {
+      if (error !== undefined) deps.log.warn({ err: error, check: name, endpoint }, 'Health check failed');
+    }
+    const unknown = [...excluded].filter((name) => !checks.some((check) => check.name === name)).sort();
+    return formatHealth(endpoint, results, unknown, request.query.has('verbose'));
+  }
+
+  function checksOf(endpoint: HealthEndpoint): readonly HealthCheck[] {
+    return all.filter(({ on }) => on === undefined || on.includes(endpoint));
+  }
+
+  async function answer(endpoint: HealthEndpoint, request: ApiRequest): Promise<BytesResponse> {
+    const name = request.info.path.slice(endpoint.length + 2).replace(/\/$/, '');
+    if (name === '') return runAll(endpoint, request);
+    const check = checksOf(endpoint).find((each) => each.name === name);
+    if (check === undefined) return pageNotFound();
+    const { error } = await run(check, endpoint, request.signal);
+    return error === undefined ? text(200, 'ok') : text(500, `internal server error: ${error.message}\n`);
+  }
+
+  const endpoints: readonly HealthEndpoint[] = ['healthz', 'livez', 'readyz'];
+  return {
+    routes: endpoints.map((endpoint) => ({
+      path: `/${endpoint}`,
+      below: true,
+      methods: ['GET'],
+      handler: (request) => answer(endpoint, request),
+    })),
+    beginShutdown() {
+      ending = true;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+/** Which headers go through a proxy. Pure. @see RFC 9110, 7.6.1 */
+
+const HOP_BY_HOP: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+  'expect',
+]);
+
+/** What proves to this server who the client is is nobody else's business. */
+const CREDENTIALS: ReadonlySet<string> = new Set(['authorization']);
+const IDENTITY_PREFIXES = ['impersonate-', 'x-remote-'];
+
+function isCredential(name: string): boolean {
+  return CREDENTIALS.has(name) || IDENTITY_PREFIXES.some((prefix) => name.startsWith(prefix));
+}
+
+/** Names that the message itself declares to be for one hop only. */
+function declaredHops(raw: readonly string[]): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    if (raw[index]?.toLowerCase() !== 'connection') continue;
+    for (const name of (raw[index + 1] ?? '').split(',')) names.add(name.trim().toLowerCase());
+  }
+  return names;
+}
+
+function keep(raw: readonly string[], drops: (name: string) => boolean): string[] {
+  const declared = declaredHops(raw);
+  const kept: string[] = [];
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const name = raw[index] ?? '';
+    const lower = name.toLowerCase();
+    if (name.startsWith(':') || HOP_BY_HOP.has(lower) || declared.has(lower) || drops(lower)) continue;
+    kept.push(name, raw[index + 1] ?? '');
+  }
+  return kept;
+}
+
+export interface ForwardOptions {
+  /** Host header of the target. */
+  readonly host: string;
+  /** Set instead of what the client sent under these names. */
+  readonly set: Readonly<Record<string, string>>;
+  readonly remoteAddress: string;
+  /** The protocol to change to, for an upgrade. */
+  readonly upgrade?: string;
+  /** What is left of the client's subprotocols without its token. */
+  readonly protocols?: readonly string[];
+}
+
+/** Headers of the request to the target, as a flat list. */
+export function requestHeaders(raw: readonly string[], options: ForwardOptions): string[] {
+  const set = new Map(Object.entries(options.set).map(([name, value]) => [name.toLowerCase(), value]));
+  const protocols = options.protocols ?? [];
+  let forwarded = '';
+  const headers = keep(raw, (name) => {
+    if (name === 'host' || name === 'x-forwarded-for' || name === 'sec-websocket-protocol') return true;
+    return set.has(name) || isCredential(name);
+  });
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    if (raw[index]?.toLowerCase() === 'x-forwarded-for') forwarded += `${raw[index + 1] ?? ''}, `;
+  }
+  headers.push('Host', options.host);
+  if (options.remoteAddress !== '') headers.push('X-Forwarded-For', `${forwarded}${options.remoteAddress}`);
+  if (protocols.length > 0) headers.push('Sec-WebSocket-Protocol', protocols.join(', '));
+  if (options.upgrade !== undefined) headers.push('Connection', 'Upgrade', 'Upgrade', options.upgrade);
+  for (const [name, value] of set) headers.push(name, value);
+  return headers;
+}
+
+/** Headers of the target's answer for the client, as a flat list. */
+export function responseHeaders(raw: readonly string[], auditId: string): string[] {
+  return [...keep(raw, (name) => name === 'audit-id'), 'Audit-Id', auditId];
+}
