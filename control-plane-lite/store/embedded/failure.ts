@@ -1,5 +1,7 @@
 /** What went wrong in SQLite, in the store's own words. Result codes: https://sqlite.org/rescode.html */
-import { accessSync, constants, statfsSync } from 'node:fs';
+import { Buffer } from 'node:buffer';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { StoreError, type StoreErrorReason } from '../contract.ts';
 
 const SQLITE_BUSY = 5;
@@ -65,14 +67,26 @@ function reasonOf(thrown: unknown, dir: string): StoreErrorReason {
   }
 }
 
-/** SQLite passes on ENOSPC only; a quota, or a disk that turned read-only, is a failure of input or output. */
+/** SQLite passes on ENOSPC only; a quota, or a disk that turned read-only, is a failure of input or output.
+ *  So a small file is tried. */
 function diskState(dir: string): StoreErrorReason | undefined {
+  const path = join(dir, 'store.probe');
   try {
-    accessSync(dir, constants.W_OK);
-    return statfsSync(dir).bavail === 0 ? 'noSpace' : undefined;
+    writeFileSync(path, Buffer.alloc(4096), { flush: true, mode: 0o600 });
+    return undefined;
   } catch (thrown) {
     const reason = systemReason(thrown);
     return reason === 'unavailable' ? undefined : reason;
+  } finally {
+    tryRemove(path);
+  }
+}
+
+function tryRemove(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // On a disk that can't be written the file was never made.
   }
 }
 

@@ -70,7 +70,7 @@ const BUSY_TIMEOUT_MS = 5000;
 /** Keeps every other process out until it is closed; the kernel lets go of it however the process ends.
  *  @throws StoreError `unavailable` if another process has it. */
 export function takeLock(files: StoreFiles): DatabaseSync {
-  mkdirSync(files.dir, { recursive: true, mode: 0o700 });
+  makeFolder(files.dir);
   closeSync(openSync(files.lock, 'a', 0o600));
   const lock = new DatabaseSync(files.lock, { timeout: 0 });
   try {
@@ -82,6 +82,13 @@ export function takeLock(files: StoreFiles): DatabaseSync {
     const message = `${files.dir} is in use by another process, which holds ${files.lock}`;
     throw new StoreError('unavailable', message, { cause: thrown });
   }
+}
+
+/** Making folders recursively would say ENOENT where the disk is read-only. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  if (!existsSync(dirname(path))) makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }
 
 /** Opens the store for reading and writing and makes it if it isn't there. The lock must be held.
