@@ -26,6 +26,8 @@ export interface FanOut {
   endAll(reason: 'expired' | 'unavailable'): void;
 }
 
+const CHANGES_PER_TURN = 2048;
+
 /** Says whether the client took what it was sent. */
 async function whenDrained(drained: Promise<void>, then: (taken: boolean) => void): Promise<void> {
   const taken = await drained.then(
@@ -107,9 +109,11 @@ export function createFanOut(deps: FanOutDeps): FanOut {
       schedule();
     },
     flush() {
-      const changes = pending;
-      pending = [];
-      groups.flush(changes);
+      // After a gap there may be more than one turn should take.
+      const changes = pending.slice(0, CHANGES_PER_TURN);
+      pending = pending.slice(CHANGES_PER_TURN);
+      groups.flush(changes, pending.length === 0);
+      if (pending.length > 0) schedule();
       for (const [watcher, catchUp] of starting) advance(watcher, catchUp);
     },
     watch(options, encoder, sink) {

@@ -58,9 +58,11 @@ export interface Feed {
 const PAGE = 500;
 const KEY = 'store';
 
-/** What was asked for is not in the store (any more). */
-const isLost = (error: unknown): boolean =>
-  error instanceof StoreError && (error.reason === 'compacted' || error.reason === 'future');
+/** What was asked for is not in the store (any more), or what is known is not what the store has. */
+function isLost(error: unknown): boolean {
+  if (!(error instanceof StoreError)) return false;
+  return error.reason === 'compacted' || error.reason === 'future' || error.reason === 'corrupt';
+}
 
 interface LoadOptions {
   readonly prefix: string;
@@ -92,8 +94,10 @@ async function load(store: FeedDeps['store'], target: FeedTarget, options: LoadO
 /** One watch of the store. */
 interface Following {
   readonly watch: StoreWatch;
+  /** Resolves when it is over. */
   readonly over: Promise<void>;
   isOver: boolean;
+  end(): void;
 }
 
 function followStore(
@@ -102,17 +106,35 @@ function followStore(
 ): Following {
   const { store, target, prefix } = deps;
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const state = { isOver: false };
+
+  function fail(error: StoreError): void {
+    if (following.isOver) return;
+    end();
+    onEnd(error);
+  }
+
+  function end(): void {
+    following.isOver = true;
+    resolve();
+  }
+
+  /** A store doesn't say when it gives up a sink that threw. */
+  function give(call: () => void): void {
+    if (following.isOver) return;
+    try {
+      call();
+    } catch (cause) {
+      fail(new StoreError('corrupt', 'events could not be applied', { cause }));
+    }
+  }
+
+  const following = { over, isOver: false, end };
   const watch = store.watch(prefix, target.revision(), {
-    onEvents: (events) => target.onEvents(events),
-    onProgress: (revision) => target.onProgress(revision),
-    onEnd(error) {
-      state.isOver = true;
-      onEnd(error);
-      resolve();
-    },
+    onEvents: (events) => give(() => target.onEvents(events)),
+    onProgress: (revision) => give(() => target.onProgress(revision)),
+    onEnd: fail,
   });
-  return Object.assign(state, { watch, over });
+  return Object.assign(following, { watch });
 }
 
 /** Loads the first state, from a little before the newest revision if the store still has it. */
@@ -142,6 +164,7 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
 
   function onEnd(error: StoreError): void {
     synced = false;
+    following?.watch.close();
     if (isLost(error)) state = 'lost';
     const delayMs = backoff.fail(KEY, clock.now());
     log.warn({ err: error, delayMs }, 'Watch of the store ended');
@@ -188,6 +211,8 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
 
   return {
     async run(signal) {
+      // What is waited for may never come.
+      signal.addEventListener('abort', () => following?.end(), { once: true });
       loop.wake();
       await loop.run(signal);
       following?.watch.close();

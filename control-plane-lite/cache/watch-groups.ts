@@ -39,8 +39,8 @@ export interface WatchGroups {
   members(): Iterable<Watcher>;
   join(watcher: Watcher): void;
   leave(watcher: Watcher): void;
-  /** Writes the events of these changes, and bookmarks that are due. */
-  flush(changes: readonly CacheChange[]): void;
+  /** Writes the events of these changes; if that was all, bookmarks that are due. */
+  flush(changes: readonly CacheChange[], all: boolean): void;
   /** What one member would get at the next flush, and its last bookmark. */
   lastBytes(watcher: Watcher, changes: readonly CacheChange[]): Buffer;
 }
@@ -75,13 +75,13 @@ export function createWatchGroups(deps: WatchGroupsDeps): WatchGroups {
     }, delayMs);
   }
 
-  function flushGroup(group: WatchGroup, changes: readonly CacheChange[]): void {
+  function flushGroup(group: WatchGroup, changes: readonly CacheChange[], bookmarks: boolean): void {
     const revision = deps.revision();
     const first = changes[0]?.current.revision ?? Number.POSITIVE_INFINITY;
     const shared = encodeChanges(changes, group.matches, group.encoder);
-    const mark = group.bookmarkDue ? group.encoder.bookmark(revision, false) : undefined;
+    const mark = bookmarks ? group.encoder.bookmark(revision, false) : undefined;
     const marked = mark === undefined ? shared : Buffer.concat([shared, mark]);
-    group.bookmarkDue = false;
+    if (bookmarks) group.bookmarkDue = false;
     for (const watcher of group.members) {
       const marks = mark !== undefined && watcher.options.bookmarks && watcher.position <= revision;
       if (watcher.position < first) deps.write(watcher, marks ? marked : shared);
@@ -114,9 +114,10 @@ export function createWatchGroups(deps: WatchGroupsDeps): WatchGroups {
       group.timer?.cancel();
       groups.delete(group.id);
     },
-    flush(changes) {
+    flush(changes, all) {
       for (const group of groups.values()) {
-        if (changes.length > 0 || group.bookmarkDue) flushGroup(group, changes);
+        const bookmarks = all && group.bookmarkDue;
+        if (changes.length > 0 || bookmarks) flushGroup(group, changes, bookmarks);
       }
     },
     lastBytes(watcher, changes) {

@@ -18,6 +18,8 @@ export interface MemoryStore extends Store {
   endWatches(error: StoreError): void;
   /** Holds events back from watches, as a slow connection would, until called with false. */
   pauseWatches(paused: boolean): void;
+  /** Gives these events to every watch, right or wrong. */
+  give(events: readonly StoreEvent[]): void;
   /** Every call fails with this error, until called with `undefined`. */
   failWith(error: StoreError | undefined): void;
   /** Watches that are open. */
@@ -150,6 +152,10 @@ class Watches {
     for (const watch of this.#open) this.#end(watch, error);
   }
 
+  give(events: readonly StoreEvent[]): void {
+    for (const { sink } of this.#open) sink.onEvents(events);
+  }
+
   pause(paused: boolean): void {
     this.#paused = paused;
     this.pumpAll();
@@ -202,6 +208,7 @@ export function createMemoryStore(): MemoryStore {
       return Promise.resolve();
     },
     endWatches: (error) => watches.endAll(error),
+    give: (events) => watches.give(events),
     pauseWatches: (paused) => watches.pause(paused),
     failWith(error) {
       failure = error;
