@@ -16,6 +16,9 @@ export function latest(
   return containers.find((container) => container.name === name);
 }
 
+/** It runs, or may do so. */
+export const isAlive = ({ state }: ObservedContainer): boolean => state === 'running' || state === 'unknown';
+
 export const succeeded = (container: ObservedContainer): boolean =>
   container.state === 'exited' && container.exitCode === 0;
 

@@ -5,6 +5,7 @@ import type { ObservedContainer, ObservedSandbox } from '../observe/types.ts';
 import {
   appContainers,
   initContainers,
+  isAlive,
   isSidecar,
   latest,
   restartsAfterEnd,
@@ -14,7 +15,7 @@ import { crashDelayMs } from './crash-backoff.ts';
 import { createDraft, type Draft } from './draft.ts';
 import { isHeld } from './held.ts';
 import { podLabel } from './identity.ts';
-import type { ContainerSpec, DecideInput, Decision } from './plan.ts';
+import type { ContainerSpec, DecideInput, Decision, PodAction } from './plan.ts';
 
 export function decideRun(input: DecideInput): Decision {
   const draft = createDraft();
@@ -65,16 +66,24 @@ function finish(input: DecideInput): {
   return { kind: 'finish', phase: allSucceeded ? 'Succeeded' : 'Failed', reason: '', message: '' };
 }
 
-/** A dead sandbox is stopped first, which also ends what still runs in it and frees its network. */
+/** A dead sandbox is stopped first, which also ends what still runs in it and frees its network. There is no other
+ *  one before all that ran in it is known to have ended: how it ended may be the end of the pod. */
 function planSandbox(input: DecideInput, sandbox: ObservedSandbox | undefined, draft: Draft): void {
-  const { progress, pod } = input;
+  const { progress, pod, observed } = input;
+  const alive = observed.containers.filter(isAlive);
   for (const { name } of initContainers(pod)) draft.wait(name, 'PodInitializing');
   for (const { name } of appContainers(pod)) draft.wait(name, startupReason(input));
   if (sandbox !== undefined && !progress.stoppedSandboxes.has(sandbox.id)) {
     draft.act({ kind: 'stopSandbox', sandboxId: sandbox.id });
+  } else if (alive.length > 0) {
+    for (const container of alive) draft.act(endWithSandbox(container));
   } else {
     draft.act({ kind: 'createSandbox', attempt: sandbox === undefined ? 0 : sandbox.attempt + 1 });
   }
+}
+
+function endWithSandbox(container: ObservedContainer): PodAction {
+  return { kind: 'killContainer', container, reason: 'SandboxEnded', message: '', gracePeriodSeconds: 0 };
 }
 
 const startupReason = (input: DecideInput): string =>

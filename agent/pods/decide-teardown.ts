@@ -1,7 +1,7 @@
 /** Ending a pod: containers, then sidecars in reverse order, then sandbox, then volumes; and when the pod is
  *  not wanted any more, everything that is left of it. Pure. */
 import type { ObservedContainer } from '../observe/types.ts';
-import { initContainers, isSidecar } from './containers.ts';
+import { initContainers, isAlive, isSidecar } from './containers.ts';
 import type { DecideInput, Decision, KillReason, PodAction } from './plan.ts';
 import { containerKey } from './plan.ts';
 
@@ -13,7 +13,7 @@ const decision = (actions: readonly PodAction[]): Decision => ({
 
 export function decideTeardown(input: DecideInput): Decision {
   const { observed, progress, intent } = input;
-  const alive = observed.containers.filter(({ state }) => state === 'running' || state === 'unknown');
+  const alive = observed.containers.filter(isAlive);
   if (alive.length > 0) return decision(nextToKill(input, alive).map((container) => kill(input, container)));
   if (containerWorkUnderWay(input)) return decision([]);
 

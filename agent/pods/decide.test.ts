@@ -56,6 +56,19 @@ const START: readonly Row[] = [
     ['stopSandbox s1'],
   ],
   [
+    'ends what still seems to run in a dead sandbox before it makes another',
+    {
+      observed: observation([sandbox({ ready: false })], container('a')),
+      progress: progress({ stoppedSandboxes: new Set(['s1']) }),
+    },
+    ['killContainer a-0 SandboxEnded 0s'],
+  ],
+  [
+    'ends what still seems to run in a sandbox that is gone before it makes another',
+    { observed: observation([], container('a', { state: 'unknown' })) },
+    ['killContainer a-0 SandboxEnded 0s'],
+  ],
+  [
     'makes the next sandbox when the dead one was stopped',
     {
       observed: observation([sandbox({ ready: false })], ended('a', 137)),

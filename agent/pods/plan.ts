@@ -63,7 +63,7 @@ export interface DecideInput {
   readonly nowMs: number;
 }
 
-export type KillReason = 'Unhealthy' | 'PodDeleted' | 'PodFinished' | 'StateUnknown';
+export type KillReason = 'Unhealthy' | 'PodDeleted' | 'PodFinished' | 'SandboxEnded' | 'StateUnknown';
 
 export type PodAction =
   | { readonly kind: 'mountVolumes' }

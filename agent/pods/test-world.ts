@@ -84,7 +84,8 @@ export class TestWorld {
     const sandbox = ready[index % Math.max(ready.length, 1)];
     if (sandbox === undefined) return;
     this.#endSandbox(sandbox.id);
-    if (told) this.#note(sandbox.id);
+    // What ended in it is told later, if at all.
+    if (told) this.#view.noteSandbox({ ...sandbox, ready: false });
   }
 
   relist(): void {

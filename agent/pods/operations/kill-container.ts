@@ -89,6 +89,8 @@ function killMessage(name: string, reason: KillReason, message: string): string 
       return `Container ${name} failed its probe and will be restarted: ${message}`;
     case 'StateUnknown':
       return `Container ${name} is in an unknown state and will be replaced`;
+    case 'SandboxEnded':
+      return `Stopping container ${name}, since its sandbox has ended`;
     case 'PodDeleted':
     case 'PodFinished':
       return `Stopping container ${name}`;

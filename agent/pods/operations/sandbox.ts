@@ -3,6 +3,7 @@ import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { PodSandboxConfig } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import { makeSandboxConfig } from '../../runtime/config/sandbox.ts';
+import { isAlive } from '../containers.ts';
 import { podIdentity } from '../identity.ts';
 import type { OperationDeps } from './deps.ts';
 
@@ -85,8 +86,16 @@ async function sandboxIPs({ runtime }: OperationDeps, podSandboxId: string): Pro
 }
 
 /** Stops the sandbox: ends what still runs in it and frees its network. Done already is fine. */
-export async function stopSandbox({ runtime, view }: OperationDeps, sandboxId: string): Promise<void> {
+export async function stopSandbox(
+  { runtime, view, observer }: OperationDeps,
+  sandboxId: string,
+): Promise<void> {
   await runtime.stopPodSandbox({ podSandboxId: sandboxId });
   const sandbox = view.sandbox(sandboxId);
-  if (sandbox !== undefined) view.noteSandbox({ ...sandbox, ready: false });
+  if (sandbox === undefined) return;
+  view.noteSandbox({ ...sandbox, ready: false });
+  const ended = view
+    .pod(sandbox.podUID)
+    .containers.filter((one) => one.sandboxId === sandboxId && isAlive(one));
+  await Promise.all(ended.map(({ id }) => observer.refreshContainer(id)));
 }
