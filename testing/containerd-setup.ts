@@ -2,6 +2,7 @@
  *  It has the images `local/pause:1` and `local/busybox:1`. Tests use names of their own and remove their pods. */
 import type { TestProject } from 'vitest/node';
 import { removeAbandonedContainerds } from './abandoned.ts';
+import { fillCompileCache } from './compile-cache.ts';
 import { startTestContainerd } from './containerd.ts';
 
 declare module 'vitest' {
@@ -16,6 +17,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
     throw new Error('the node tests run real containers and need root: run `npm test` as root or with sudo');
   }
   await removeAbandonedContainerds();
+  await fillCompileCache();
   const instance = await startTestContainerd();
   project.provide('criEndpoint', instance.endpoint);
   return () => instance.purge();
