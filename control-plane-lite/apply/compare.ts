@@ -3,19 +3,12 @@
  *  Source: document 1, 4.9; structured-merge-diff 4.2 (Compare). Pure. */
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { isObject, type JsonObject, own, sameJson } from '../patch/json-value.ts';
-import { everyField } from './every-field.ts';
+import { everyField, membersOfNew } from './every-field.ts';
 import { EMPTY_SET, type FieldSet, type FieldSetDraft, LEAF, union } from './field-set.ts';
-import { memberPlan, type ObjectNode } from './member-plan.ts';
+import { memberPlan, type ObjectNode, UNTYPED } from './member-plan.ts';
 import { elementOfItem, isSameItem } from './path-element.ts';
 import { NEVER_OWNED, NEVER_OWNED_METADATA, type Scope } from './scope.ts';
-import {
-  granularList,
-  granularObject,
-  isEmptyObject,
-  listOrNothing,
-  membersOf,
-  objectOrNothing,
-} from './shape.ts';
+import { granularList, granularObject, isEmptyObject, listOrNothing, membersOf } from './shape.ts';
 
 /** Absent: none. */
 export interface Changes {
@@ -41,7 +34,7 @@ export function compareObjects(
       ? compareMembers(
           membersOf(metadataOf(before)),
           membersOf(metadataOf(after)),
-          granularObject(metadata) ?? { kind: 'untyped' },
+          granularObject(metadata) ?? UNTYPED,
           skipMetadata,
         )
       : undefined,
@@ -76,7 +69,9 @@ function compareMembers(
     if (left === right || skip?.(name) === true) continue;
     const plan = memberPlan(node, name);
     if (left === undefined && right === null && plan.declared) continue;
-    changes = attach(changes, plan.element, compareValues(left, right, plan.node));
+    const child =
+      left === undefined && plan.always ? addedTo(right, plan.node) : compareValues(left, right, plan.node);
+    changes = attach(changes, plan.element, child);
   }
   for (const name in before) {
     if (own(after, name) !== undefined || skip?.(name) === true) continue;
@@ -85,6 +80,12 @@ function compareMembers(
     changes = attach(changes, plan.element, { removed: everyField(before[name], plan.node) });
   }
   return known === undefined ? changes : attach(changes, known.plan.element, known.changes);
+}
+
+/** What comes into a structure that was there, empty, whether it was written or not. */
+function addedTo(right: unknown, node: TypeNode): Changes | undefined {
+  const hollow = node.kind === 'struct' && isObject(right) && isEmptyObject(right);
+  return hollow ? undefined : { added: membersOfNew(right, node, true) };
 }
 
 function attach(
@@ -116,18 +117,15 @@ function compareValues(left: unknown, right: unknown, node: TypeNode): Changes |
     return compareLists(left ?? [], right ?? [], list) ?? promoted(left, right);
   }
   const type = granularObject(node);
-  const typed = type !== undefined && type.kind !== 'untyped';
-  if (typed ? objectOrNothing(left) && objectOrNothing(right) : isObject(left) && isObject(right)) {
-    return (
-      compareMembers(membersOf(asObject(left)), membersOf(asObject(right)), type ?? UNREACHED) ??
-      promoted(left, right)
-    );
+  if (type !== undefined && fits(left, type) && fits(right, type)) {
+    return compareMembers(membersOf(left), membersOf(right), type) ?? promoted(left, right);
   }
   return sameJson(left, right) ? undefined : replaced(left, right, type !== undefined);
 }
 
-const UNREACHED: ObjectNode = { kind: 'untyped' };
-const asObject = (value: unknown): JsonObject | undefined => (isObject(value) ? value : undefined);
+/** Null stands for an empty object where the type says that there is one. */
+const fits = (value: unknown, { kind }: ObjectNode): value is JsonObject | null =>
+  isObject(value) || (value === null && kind !== 'untyped');
 
 /** Two empty structures are a leaf, so that empty and null remain different. */
 function promoted(left: unknown, right: unknown): Changes | undefined {
@@ -141,8 +139,8 @@ const isHollow = (value: unknown): boolean =>
 /** Another value of another shape: the field is modified, and what lay beneath comes and goes. */
 function replaced(left: unknown, right: unknown, granular: boolean): Changes {
   const changes: Changes = { modified: LEAF };
-  if (granular && isObject(right) && !isEmptyObject(right)) changes.added = everyField(right, UNREACHED);
-  if (granular && isObject(left) && !isEmptyObject(left)) changes.removed = everyField(left, UNREACHED);
+  if (granular && isObject(right) && !isEmptyObject(right)) changes.added = everyField(right, UNTYPED);
+  if (granular && isObject(left) && !isEmptyObject(left)) changes.removed = everyField(left, UNTYPED);
   return changes;
 }
 

@@ -35,7 +35,7 @@ function addMetadata(set: FieldSetDraft, metadata: unknown, node: TypeNode): voi
 }
 
 /** Like `everyField`, but structures that even an empty object has are not among what was added. */
-function membersOfNew(value: unknown, node: TypeNode, always: boolean): FieldSet {
+export function membersOfNew(value: unknown, node: TypeNode, always: boolean): FieldSet {
   if (!always) return everyField(value, node);
   if (Array.isArray(value)) {
     const list = granularList(node);

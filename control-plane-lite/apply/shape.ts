@@ -1,6 +1,6 @@
 /** What a value is under its type: whether it is looked into, or owned as a whole. Pure. */
 import type { ListNode, TypeNode } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject } from '../patch/json-value.ts';
+import type { JsonObject } from '../patch/json-value.ts';
 import type { ObjectNode } from './member-plan.ts';
 
 /** The node by which an object's members have owners of their own; `undefined`: it is owned as a whole. */
@@ -24,10 +24,6 @@ export function granularObject(node: TypeNode): ObjectNode | undefined {
 export function granularList(node: TypeNode): ListNode | undefined {
   return node.kind === 'list' && node.listType !== 'atomic' ? node : undefined;
 }
-
-/** A value that fits an object type: an object, or nothing. */
-export const objectOrNothing = (value: unknown): value is JsonObject | null | undefined =>
-  value === undefined || value === null || isObject(value);
 
 /** A value that fits a list type: a list, or nothing. */
 export const listOrNothing = (value: unknown): value is readonly unknown[] | null | undefined =>

@@ -101,7 +101,7 @@ function mergeMember(
   member: MemberNode | undefined,
 ): void {
   const change = own(patch, name);
-  const order = listOf(own(patch, ORDER_PREFIX + name), 'setElementOrder');
+  const order = listOf(own(patch, ORDER_PREFIX + name), 'setElementOrder list');
   const deleted = listOf(own(patch, DELETE_PREFIX + name), 'primitive list');
   if (change === null) delete merged[name];
   else if (change !== undefined || order !== undefined) {

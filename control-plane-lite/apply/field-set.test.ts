@@ -1,0 +1,116 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { pathsOf } from './conflicts.ts';
+import {
+  difference,
+  differenceBeneath,
+  EMPTY_SET,
+  type FieldSet,
+  hasPath,
+  intersection,
+  intersects,
+  isEmptySet,
+  sameSet,
+  setOfPaths,
+  union,
+} from './field-set.ts';
+import { FieldsV1Error, parseFieldsV1 } from './fields-v1.ts';
+
+type Paths = readonly (readonly string[])[];
+
+const element = fc.constantFrom('f:a', 'f:b', 'f:c', 'k:{"name":"x"}', 'v:1', 'f:constructor');
+const paths = fc.array(fc.array(element, { minLength: 1, maxLength: 4 }), { maxLength: 8 });
+
+const keyOf = (path: readonly string[]): string => path.join(' ');
+const keysOf = (set: FieldSet): string[] => pathsOf(set).map(keyOf).sort();
+const keys = (list: Paths): Set<string> => new Set(list.map(keyOf));
+
+describe('sets of fields', () => {
+  test('hold just the paths they were made of', () => {
+    fc.assert(
+      fc.property(paths, (list) => {
+        expect(keysOf(setOfPaths(list))).toEqual([...keys(list)].sort());
+      }),
+    );
+  });
+
+  test('unite, intersect and subtract as sets of paths do', () => {
+    fc.assert(
+      fc.property(paths, paths, (left, right) => {
+        const [a, b] = [setOfPaths(left), setOfPaths(right)];
+        const [x, y] = [keys(left), keys(right)];
+        expect(keysOf(union(a, b))).toEqual([...x.union(y)].sort());
+        expect(keysOf(intersection(a, b))).toEqual([...x.intersection(y)].sort());
+        expect(keysOf(difference(a, b))).toEqual([...x.difference(y)].sort());
+        expect(intersects(a, b)).toBe(!x.isDisjointFrom(y));
+        const beneath = left.filter(
+          (path) => !right.some((cut) => cut.every((step, at) => path[at] === step)),
+        );
+        expect(keysOf(differenceBeneath(a, b))).toEqual([...keys(beneath)].sort());
+        expect(sameSet(a, b)).toBe(x.symmetricDifference(y).size === 0);
+      }),
+    );
+  });
+
+  test('keep one spelling: equal sets have equal JSON but for the order', () => {
+    fc.assert(
+      fc.property(paths, (list) => {
+        expect(setOfPaths(list)).toEqual(setOfPaths(list.toReversed()));
+        expect(difference(union(setOfPaths(list), setOfPaths([['f:zz']])), setOfPaths([['f:zz']]))).toEqual(
+          setOfPaths(list),
+        );
+      }),
+    );
+  });
+
+  test('are returned themselves where nothing changes', () => {
+    const set = setOfPaths([['f:a'], ['f:a', 'f:b']]);
+    expect(union(set, setOfPaths([['f:a']]))).toBe(set);
+    expect(difference(set, setOfPaths([['f:b']]))).toBe(set);
+  });
+
+  test('tell members from what lies above members', () => {
+    const set = setOfPaths([['f:a', 'f:b']]);
+    expect(hasPath(set, ['f:a'])).toBe(false);
+    expect(hasPath(set, ['f:a', 'f:b'])).toBe(true);
+    expect(hasPath(set, [])).toBe(false);
+    expect(isEmptySet(difference(set, set))).toBe(true);
+  });
+});
+
+describe('parseFieldsV1', () => {
+  test('reads what is written', () => {
+    fc.assert(
+      fc.property(paths, (list) => {
+        const set = setOfPaths(list);
+        expect(sameSet(parseFieldsV1(JSON.parse(JSON.stringify(set))), set)).toBe(true);
+      }),
+    );
+  });
+
+  test.each<[string, string, unknown]>([
+    [
+      'sorts keys of items',
+      '{"k:{\\"protocol\\":\\"TCP\\",\\"containerPort\\":80}":{}}',
+      { 'k:{"containerPort":80,"protocol":"TCP"}': {} },
+    ],
+    ['writes values in one way', '{"v: \\"a\\" ":{}}', { 'v:"a"': {} }],
+    ['takes a lone . for the field itself', '{"f:a":{".":{}}}', { 'f:a': {} }],
+    ['unites two spellings', '{"v:1":{"f:a":{}},"v: 1":{"f:b":{}}}', { 'v:1': { 'f:a': {}, 'f:b': {} } }],
+    ['keeps indexes', '{"i:3":{}}', { 'i:3': {} }],
+    ['leaves out what it does not know', '{"x:a":{},"k:[]":{},"v:{}":{},"i:-1":{},"f:a":{}}', { 'f:a': {} }],
+    ['leaves out a root', '{".":{},"f:a":{}}', { 'f:a': {} }],
+    ['reads nothing', '{}', EMPTY_SET],
+  ])('%s', (_, text, set) => {
+    expect(parseFieldsV1(JSON.parse(text))).toEqual(set);
+  });
+
+  test.each([[null], [1], [[]], [{ 'f:a': 1 }], [{ 'f:a': null }]])('refuses %j', (value) => {
+    expect(() => parseFieldsV1(value)).toThrow(FieldsV1Error);
+  });
+
+  test('refuses endless depth', () => {
+    const deep = Array.from({ length: 200 }).reduce((value) => ({ 'f:a': value }), {});
+    expect(() => parseFieldsV1(deep)).toThrow(FieldsV1Error);
+  });
+});
