@@ -1,0 +1,186 @@
+/** Which form an answer gets and which form a body has, from what the client's headers say. Pure.
+ *  Source: document 1, 4.7; RFC 9110, 12.5.1. */
+import { StatusError } from '#api/meta/status-error.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+
+export type MediaType = 'json' | 'yaml' | 'protobuf';
+export type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
+
+/** The form of an answer. */
+export interface Shape {
+  readonly mediaType: MediaType;
+  readonly as: Representation;
+  /** Version of the group that Table and the others are of. */
+  readonly metaVersion: 'v1' | 'v1beta1';
+  /** Asked for as a parameter of the media type. */
+  readonly pretty: boolean;
+}
+
+/** What there is to choose from; JSON and YAML always. */
+export interface Offer {
+  /** `metadata`: only for PartialObjectMetadata and lists of it. */
+  readonly protobuf: 'all' | 'metadata' | 'none';
+  /** Whether there are other representations than the object itself. */
+  readonly transforms: boolean;
+}
+
+const JSON_TYPE = 'application/json';
+const YAML_TYPE = 'application/yaml';
+const PLAIN_JSON: Shape = { mediaType: 'json', as: 'object', metaVersion: 'v1', pretty: false };
+/** More than any client has a use for. */
+const MAX_CLAUSES = 64;
+
+interface Clause {
+  readonly type: string;
+  readonly subtype: string;
+  readonly quality: number;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+const unquoted = (text: string): string =>
+  text.length >= 2 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text;
+
+function parseClause(text: string): Clause | undefined {
+  const [range = '', ...rest] = text.split(';');
+  const [type = '', subtype = '', ...more] = range.trim().toLowerCase().split('/');
+  // A lone star is what some old clients send for anything.
+  if (type === '*' && subtype === '') return { type, subtype: '*', quality: 1, parameters: new Map() };
+  if (type === '' || subtype === '' || more.length > 0) return undefined;
+  const parameters = new Map<string, string>();
+  let quality = 1;
+  for (const parameter of rest) {
+    const equals = parameter.indexOf('=');
+    const name = (equals < 0 ? parameter : parameter.slice(0, equals)).trim().toLowerCase();
+    const value = equals < 0 ? '' : unquoted(parameter.slice(equals + 1).trim());
+    if (name === 'q') quality = Number(value);
+    else if (name !== '') parameters.set(name, value);
+  }
+  return Number.isFinite(quality) && quality > 0 ? { type, subtype, quality, parameters } : undefined;
+}
+
+const wildcards = ({ type, subtype }: Clause): number => (type === '*' ? 1 : 0) + (subtype === '*' ? 1 : 0);
+
+/** What a client accepts, the best first; of equals the more exact, then the earlier. */
+function parseAccept(header: string): readonly Clause[] {
+  const clauses = header.split(',', MAX_CLAUSES).flatMap((text) => parseClause(text) ?? []);
+  return clauses.toSorted(
+    (left, right) => right.quality - left.quality || wildcards(left) - wildcards(right),
+  );
+}
+
+/** The media types of an offer, the first preferred. */
+function mediaTypes(
+  { protobuf }: Offer,
+  { protobufContentType }: Vocabulary,
+): readonly (readonly [MediaType, string])[] {
+  const always = [
+    ['json', JSON_TYPE],
+    ['yaml', YAML_TYPE],
+  ] as const;
+  return protobuf === 'none' ? always : [...always, ['protobuf', protobufContentType] as const];
+}
+
+const REPRESENTATIONS: readonly Representation[] = [
+  'Table',
+  'PartialObjectMetadata',
+  'PartialObjectMetadataList',
+];
+
+/** The representation that parameters ask for; `undefined` if there is none such. */
+function representationOf(
+  { parameters }: Clause,
+  { transforms }: Offer,
+  vocabulary: Vocabulary,
+): Pick<Shape, 'as' | 'metaVersion'> | undefined {
+  const kind = parameters.get('as');
+  if (kind === undefined) {
+    return parameters.has('g') || parameters.has('v') ? undefined : { as: 'object', metaVersion: 'v1' };
+  }
+  const as = REPRESENTATIONS.find((known) => known === kind);
+  const version = parameters.get('v') ?? '';
+  const inGroup = parameters.get('g') === `meta.${vocabulary.apiGroupDomain}`;
+  if (as === undefined || !transforms || !inGroup || (version !== 'v1' && version !== 'v1beta1')) {
+    return undefined;
+  }
+  return { as, metaVersion: version };
+}
+
+function isServed(mediaType: MediaType, as: Representation, offer: Offer): boolean {
+  if (mediaType !== 'protobuf') return true;
+  return as !== 'Table' && (offer.protobuf === 'all' || as !== 'object');
+}
+
+/** The form that an answer gets.
+ *  @throws StatusError NotAcceptable */
+export function negotiate(
+  accept: string | undefined,
+  offer: Offer,
+  vocabulary: Vocabulary,
+  watch = false,
+): Shape {
+  if (accept === undefined || accept === '' || accept === JSON_TYPE || accept === '*/*') return PLAIN_JSON;
+  const offered = mediaTypes(offer, vocabulary);
+  for (const clause of parseAccept(accept)) {
+    const found = representationOf(clause, offer, vocabulary);
+    const stream = clause.parameters.get('stream') ?? '';
+    if (found === undefined || (stream !== '' && !(watch && stream === 'watch'))) continue;
+    const choice = offered.find(
+      ([mediaType, name]) => matches(clause, name) && isServed(mediaType, found.as, offer),
+    );
+    if (choice !== undefined) {
+      return { mediaType: choice[0], ...found, pretty: clause.parameters.get('pretty') === '1' };
+    }
+  }
+  throw notAcceptable(offer, vocabulary);
+}
+
+function matches({ type, subtype }: Clause, name: string): boolean {
+  if (type === '*') return subtype === '*';
+  return subtype === '*' ? name.startsWith(`${type}/`) : name === `${type}/${subtype}`;
+}
+
+const namesOf = (offer: Offer, vocabulary: Vocabulary): string =>
+  mediaTypes(offer, vocabulary)
+    .map(([, name]) => name)
+    .join(', ');
+
+export function notAcceptable(offer: Offer, vocabulary: Vocabulary): StatusError {
+  const names = namesOf(offer, vocabulary);
+  return new StatusError('NotAcceptable', `only the following media types are accepted: ${names}`);
+}
+
+/** The `Content-Type` of an answer; that of a watch says so, but for JSON. */
+export function contentTypeOf(mediaType: MediaType, vocabulary: Vocabulary, watch = false): string {
+  if (mediaType === 'json') return JSON_TYPE;
+  const name = mediaType === 'yaml' ? YAML_TYPE : vocabulary.protobufContentType;
+  return watch ? `${name};stream=watch` : name;
+}
+
+/** Whether the reader is a person: the client says so, or is a browser or a common command line tool. */
+export function wantsPretty(query: URLSearchParams, userAgent: string | undefined): boolean {
+  const asked = query.get('pretty');
+  if (asked !== null && asked !== '') return /^(?:1|t|T|true|TRUE|True)$/.test(asked);
+  return userAgent !== undefined && /^(?:curl|Wget|Mozilla\/5\.0)/.test(userAgent);
+}
+
+/** The media type without its parameters, in lower case. */
+export const bareMediaType = (contentType: string | undefined): string =>
+  (contentType ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '';
+
+/** The form of a body; JSON if the client does not say.
+ *  @throws StatusError UnsupportedMediaType */
+export function bodyFormat(contentType: string | undefined, offer: Offer, vocabulary: Vocabulary): MediaType {
+  if (contentType === JSON_TYPE) return 'json';
+  const name = bareMediaType(contentType);
+  if (name === '') return 'json';
+  const found = mediaTypes(offer, vocabulary).find(([, known]) => known === name);
+  if (found !== undefined) return found[0];
+  throw unsupportedMediaType(namesOf(offer, vocabulary));
+}
+
+export function unsupportedMediaType(accepted: string): StatusError {
+  return new StatusError(
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted}`,
+  );
+}
