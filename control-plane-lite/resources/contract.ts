@@ -52,6 +52,8 @@ export interface Strategy {
   /** Clears what a client may not set at creation and sets what it never sets (initial status, phase). The generic
    *  part (uid, timestamps, generation 1, empty status where there is a status subresource) is done before. */
   readonly prepareForCreate?: (draft: ApiObject, context: StrategyContext) => void;
+  /** A new object has the status that the client sent (nodes register with theirs). Default false. */
+  readonly keepsStatusOnCreate?: boolean;
   /** All faults beyond metadata, which is checked for every kind. */
   readonly validate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
   /** Faults of what may come into an object later only; `validate` is called as well. */
@@ -98,6 +100,8 @@ export interface Strategy {
     old: ApiObject | undefined,
     context: StrategyContext,
   ) => Promise<Release>;
+  /** Frees what an updated object no longer has, once it is stored. */
+  readonly settle?: (object: ApiObject, old: ApiObject) => Promise<void>;
   /** Frees what a removed object had. */
   readonly release?: (object: ApiObject) => Promise<void>;
   /** Members never shown or stored as they came: Secret's `stringData`. Called before defaults. */

@@ -1,5 +1,5 @@
 /** Objects under the types of their kinds. Strategies read through these views and write through the draft. */
-import type { ApiObject } from './contract.ts';
+import type { ApiObject, Draft } from './contract.ts';
 
 /** The object as its kind's type has it: `typed<Pod>(object)`. Words that differ between the vocabularies are those
  *  on the wire, whatever the type says. */
@@ -7,6 +7,13 @@ import type { ApiObject } from './contract.ts';
 export function typed<T>(object: ApiObject): T {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `gen/` and the decoder come from one table
   return object as unknown as T;
+}
+
+/** The spec of a draft as its kind's type has it, to be changed; made if there is none. */
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows the kind that it serves
+export function draftSpec<T>(draft: ApiObject): Draft<T> {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `gen/` and the decoder come from one table
+  return membersOf(draft, 'spec') as Draft<T>;
 }
 
 /** Members of an object, to be set. */

@@ -1,0 +1,118 @@
+/** A pool of values, each of which is given away at most once whatever number of servers share the store: who has a
+ *  value owns its key, which is made by compare-and-set. Nothing is kept in memory. */
+import { Buffer } from 'node:buffer';
+import type { Store } from '../../../store/contract.ts';
+
+/** What a pool may give away, in order. */
+export interface PoolSpace {
+  /** Keys of the pool start with it: `/ranges/services/ips/IPv4/`. */
+  readonly prefix: string;
+  readonly size: number;
+  /** `index` is 0 to `size` - 1. */
+  textOf(index: number): string;
+  /** `undefined` if the pool has no such value. */
+  indexOf(text: string): number | undefined;
+  /** For people: `10.0.0.0/24`, `30000-32767`. */
+  readonly description: string;
+}
+
+export interface PoolDeps {
+  readonly store: Store;
+  /** 0 up to, not including, 1. */
+  readonly random: () => number;
+  readonly now: () => number;
+}
+
+export interface PoolEntry {
+  readonly text: string;
+  /** `namespace/name` of the service. */
+  readonly owner: string;
+  readonly takenAtMs: number;
+  readonly revision: number;
+}
+
+export type TakeResult = 'taken' | 'occupied' | 'outside';
+
+export interface Pool {
+  readonly space: PoolSpace;
+  /** Takes this value. A value that the owner has already is `occupied` too. */
+  take(text: string, owner: string): Promise<TakeResult>;
+  /** Takes any value, in no order; `undefined` if there is none left. */
+  takeAny(owner: string): Promise<string | undefined>;
+  /** Gives a value back, if this owner has it. */
+  free(text: string, owner: string): Promise<void>;
+  entries(): Promise<readonly PoolEntry[]>;
+  /** Gives back what an entry stands for, unless it changed since. */
+  discard(entry: PoolEntry): Promise<void>;
+}
+
+/** Tries before the pool is looked through: even nine tenths full, most requests end here. */
+const RANDOM_TRIES = 16;
+
+function decodeEntry(text: string, value: Buffer, revision: number): PoolEntry {
+  const parsed: unknown = JSON.parse(value.toString('utf8'));
+  const entry = typeof parsed === 'object' && parsed !== null ? parsed : {};
+  return {
+    text,
+    owner: 'owner' in entry && typeof entry.owner === 'string' ? entry.owner : '',
+    takenAtMs: 'takenAtMs' in entry && typeof entry.takenAtMs === 'number' ? entry.takenAtMs : 0,
+    revision,
+  };
+}
+
+export function createPool({ store, random, now }: PoolDeps, space: PoolSpace): Pool {
+  const keyOf = (text: string): string => `${space.prefix}${text}`;
+
+  async function put(text: string, owner: string): Promise<boolean> {
+    const value = Buffer.from(JSON.stringify({ owner, takenAtMs: now() }));
+    const result = await store.put(keyOf(text), value, 'absent');
+    return result.ok;
+  }
+
+  async function entries(): Promise<readonly PoolEntry[]> {
+    const { items } = await store.range(space.prefix);
+    return items.map(({ key, value, revision }) =>
+      decodeEntry(key.slice(space.prefix.length), value, revision),
+    );
+  }
+
+  /** Goes through what is free from a random place on; others may be faster at each step. */
+  async function takeFirstFree(owner: string): Promise<string | undefined> {
+    const used = new Set((await entries()).map(({ text }) => text));
+    const start = Math.floor(random() * space.size);
+    for (let step = 0; step < space.size; step += 1) {
+      const text = space.textOf((start + step) % space.size);
+      if (!used.has(text) && (await put(text, owner))) return text;
+    }
+    return undefined;
+  }
+
+  return {
+    space,
+    entries,
+    async take(text, owner) {
+      const index = space.indexOf(text);
+      if (index === undefined) return 'outside';
+      return (await put(space.textOf(index), owner)) ? 'taken' : 'occupied';
+    },
+    async takeAny(owner) {
+      if (space.size === 0) return undefined;
+      for (let attempt = 0; attempt < RANDOM_TRIES; attempt += 1) {
+        const text = space.textOf(Math.floor(random() * space.size));
+        if (await put(text, owner)) return text;
+      }
+      return takeFirstFree(owner);
+    },
+    async free(text, owner) {
+      const index = space.indexOf(text);
+      if (index === undefined) return;
+      const key = keyOf(space.textOf(index));
+      const item = await store.get(key);
+      if (item === undefined || decodeEntry(text, item.value, item.revision).owner !== owner) return;
+      await store.delete(key, item.revision);
+    },
+    async discard({ text, revision }) {
+      await store.delete(keyOf(text), revision);
+    },
+  };
+}

@@ -1,0 +1,54 @@
+/** The values that services are given: cluster IPs and node ports. Pure. */
+import { formatIp, formatIpRange, type IpRange, parseIp, rangeContains } from '#api/meta/ip.ts';
+import type { PoolSpace } from './pool.ts';
+
+export interface PortRange {
+  readonly first: number;
+  /** Inclusive. */
+  readonly last: number;
+}
+
+/** No more of a range is used: enough for any cluster, and each value can be counted. */
+const MOST_ADDRESSES = 65_536n;
+
+/** Every address but the network's own and, in IPv4, the broadcast one. */
+export function ipSpace(range: IpRange): PoolSpace {
+  const capped = range.size < MOST_ADDRESSES ? range.size : MOST_ADDRESSES;
+  const unused = range.family === 'IPv4' && capped === range.size ? 2n : 1n;
+  const size = capped > unused ? Number(capped - unused) : 0;
+  return {
+    prefix: `/ranges/services/ips/${range.family}/`,
+    size,
+    description: formatIpRange(range),
+    textOf: (index) => formatIp({ family: range.family, number: range.first + 1n + BigInt(index) }),
+    indexOf(text) {
+      const ip = parseIp(text);
+      if (ip === undefined || !rangeContains(range, ip)) return undefined;
+      const index = Number(ip.number - range.first - 1n);
+      return index >= 0 && index < size ? index : undefined;
+    },
+  };
+}
+
+export function portSpace({ first, last }: PortRange): PoolSpace {
+  const size = last - first + 1;
+  return {
+    prefix: '/ranges/services/nodeports/',
+    size,
+    description: `${first}-${last}`,
+    textOf: (index) => String(first + index),
+    indexOf(text) {
+      const index = Number(text) - first;
+      return Number.isInteger(index) && index >= 0 && index < size ? index : undefined;
+    },
+  };
+}
+
+/** Reads `30000-32767`, `30000+100` or a single port; `undefined` if the text is none of them. */
+export function parsePortRange(text: string): PortRange | undefined {
+  const [, low = '', sign = '', high = ''] = /^(\d{1,5})(?:([-+])(\d{1,5}))?$/.exec(text) ?? [];
+  if (low === '') return undefined;
+  const first = Number(low);
+  const last = sign === '' ? first : sign === '-' ? Number(high) : first + Number(high);
+  return first <= last && last <= 65_535 ? { first, last } : undefined;
+}

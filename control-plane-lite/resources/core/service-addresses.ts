@@ -1,0 +1,135 @@
+/** Faults of a service's addresses and families, and of their change.
+ *  Source: upstream's service validation, release 1.24. */
+import { IP_FAULT, type IpFamily, ipFamilyOf } from '#api/meta/ip.ts';
+import type { ServiceSpec } from '#api/schema/gen/core-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import { HEADLESS, isExternalName, isHeadless } from './service-needs.ts';
+
+const IPS = 'spec.clusterIPs';
+const FAMILIES = 'spec.ipFamilies';
+const POLICY = 'spec.ipFamilyPolicy';
+const ONCE = 'may not change once set';
+
+/** An external name has none of the fields about addresses. */
+function forbidAll(faults: Faults, spec: ServiceSpec): void {
+  const reason = 'may not be set for ExternalName services';
+  if ((spec.clusterIPs ?? []).length > 0 || (spec.clusterIP ?? '') !== '') faults.forbidden(IPS, reason);
+  if ((spec.ipFamilies ?? []).length > 0) faults.forbidden(FAMILIES, reason);
+  if (spec.ipFamilyPolicy !== undefined) faults.forbidden(POLICY, reason);
+}
+
+function validateSpellings(faults: Faults, { clusterIP = '', clusterIPs = [] }: ServiceSpec): void {
+  if (clusterIP === '') {
+    if (clusterIPs.length > 0)
+      faults.invalid(IPS, clusterIPs, 'must be empty when `clusterIP` is not specified');
+  } else if (clusterIPs.length === 0) faults.required(IPS);
+  else if (clusterIPs[0] !== clusterIP) {
+    faults.invalid(IPS, clusterIPs, 'first value must match `clusterIP`');
+  }
+}
+
+/** Whether each is an address, or the only one is `None`. */
+function validateEach(faults: Faults, addresses: readonly string[]): boolean {
+  let valid = true;
+  for (const [index, address] of addresses.entries()) {
+    if (index === 0 && address === HEADLESS) {
+      if (addresses.length === 1) continue;
+      faults.invalid(IPS, addresses, "'None' must be the first and only value");
+    } else if (ipFamilyOf(address) === undefined) faults.invalid(`${IPS}[${index}]`, address, IP_FAULT);
+    else continue;
+    valid = false;
+  }
+  return valid;
+}
+
+function validateFamilies(
+  faults: Faults,
+  { ipFamilies = [], ipFamilyPolicy, clusterIPs = [], selector = {} }: ServiceSpec,
+  cluster: readonly IpFamily[],
+): void {
+  for (const [index, family] of ipFamilies.entries()) {
+    if (ipFamilies.indexOf(family) < index) faults.duplicate(`${FAMILIES}[${index}]`, family);
+  }
+  if (ipFamilyPolicy === 'SingleStack' && (ipFamilies.length > 1 || clusterIPs.length > 1)) {
+    const what = ipFamilies.length > 1 ? 'ipFamilies' : 'clusterIPs';
+    faults.invalid(
+      POLICY,
+      ipFamilyPolicy,
+      `must be RequireDualStack or PreferDualStack when multiple ${what} are specified`,
+    );
+  }
+  // Nothing is given to a service whose endpoints somebody else fills in.
+  if (clusterIPs[0] === HEADLESS && Object.keys(selector).length === 0) return;
+  for (const [index, family] of ipFamilies.entries()) {
+    if (!cluster.includes(family)) {
+      faults.invalid(`${FAMILIES}[${index}]`, family, 'not configured on this cluster');
+    }
+  }
+  if (ipFamilyPolicy === 'RequireDualStack' && cluster.length < 2) {
+    faults.invalid(POLICY, ipFamilyPolicy, 'this cluster is not configured for dual-stack services');
+  }
+}
+
+/** Every fault of the addresses of a service as it is. */
+export function validateServiceAddresses(
+  faults: Faults,
+  spec: ServiceSpec,
+  cluster: readonly IpFamily[],
+): void {
+  if (isExternalName(spec)) return forbidAll(faults, spec);
+  const { clusterIPs = [], ipFamilies = [] } = spec;
+  validateSpellings(faults, spec);
+  if (clusterIPs.length > 2) faults.invalid(IPS, clusterIPs, 'may only hold up to 2 values');
+  if (!validateEach(faults, clusterIPs)) return undefined;
+  const families = clusterIPs.map(ipFamilyOf);
+  if (clusterIPs.length > 1 && new Set(families).size < clusterIPs.length) {
+    faults.invalid(IPS, clusterIPs, 'may specify no more than one IP for each IP family');
+  }
+  validateFamilies(faults, spec, cluster);
+  if (isHeadless(spec)) return undefined;
+  for (const [index, family] of families.entries()) {
+    const wanted = ipFamilies[index];
+    if (wanted !== undefined && family !== undefined && family !== wanted) {
+      faults.invalid(
+        `${IPS}[${index}]`,
+        clusterIPs[index],
+        `expected an ${wanted} value as indicated by \`ipFamilies[${index}]\``,
+      );
+    }
+  }
+  return undefined;
+}
+
+/** A list whose first value stays for ever and whose second one may come and go. */
+function validateChange(
+  faults: Faults,
+  path: string,
+  what: string,
+  [now, before]: readonly [readonly string[], readonly string[]],
+  policy: string | undefined,
+): void {
+  if (now.length === before.length) {
+    const index = now.findIndex((item, at) => item !== before[at]);
+    if (index >= 0) faults.invalid(`${path}[${index}]`, now, ONCE);
+    return;
+  }
+  if (before.length === 0) return;
+  if (now.length === 0) faults.invalid(`${path}[0]`, now, `primary ${what} can not be unset`);
+  else if (now[0] !== before[0]) faults.invalid(`${path}[0]`, now, ONCE);
+  if (now.length < before.length && now.length === 1 && policy !== 'SingleStack') {
+    faults.invalid(
+      POLICY,
+      policy ?? null,
+      `must be set to 'SingleStack' when releasing the secondary ${what}`,
+    );
+  }
+}
+
+/** Every fault of the change of a service's addresses. */
+export function validateAddressChange(faults: Faults, spec: ServiceSpec, old: ServiceSpec): void {
+  if (isExternalName(spec) || isExternalName(old)) return;
+  if (isHeadless(spec) && isHeadless(old)) return;
+  const policy = spec.ipFamilyPolicy;
+  validateChange(faults, IPS, 'clusterIP', [spec.clusterIPs ?? [], old.clusterIPs ?? []], policy);
+  validateChange(faults, FAMILIES, 'ipFamily', [spec.ipFamilies ?? [], old.ipFamilies ?? []], policy);
+}

@@ -1,0 +1,84 @@
+/** Services. Source: upstream's service registry and printer, release 1.24. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import { dns1035LabelFaults } from '#api/meta/names.ts';
+import type { Service, ServicePort } from '#api/schema/gen/core-v1.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import type { ApiObject, Cell, KindEntry, PartStrategy } from '../contract.ts';
+import { keepAllBut } from '../generic.ts';
+import { ageOf, formatLabelCell, NONE, orNone } from '../rows.ts';
+import { typed } from '../view.ts';
+import type { ServiceAllocation } from './allocation/contract.ts';
+import { validateAddressChange, validateServiceAddresses } from './service-addresses.ts';
+import { prepareServiceForCreate, prepareServiceForUpdate } from './service-defaults.ts';
+import { specOf } from './service-needs.ts';
+import { validateClassChange, validateServiceContent, validateServiceStatus } from './service-validation.ts';
+
+const statusPart: PartStrategy = {
+  prepareForUpdate: (draft, old) => keepAllBut(draft, old, 'status'),
+  validateUpdate(object): readonly FieldError[] {
+    const faults = createFaults();
+    validateServiceStatus(faults, typed<Service>(object));
+    return faults.errors;
+  },
+};
+
+function externalIP({ spec, status }: Service): string {
+  const { type, externalIPs = [], externalName = '' } = spec ?? {};
+  if (type === 'ExternalName') return externalName;
+  if (type !== 'LoadBalancer') return orNone(externalIPs.join(','));
+  const ingress = (status?.loadBalancer?.ingress ?? []).map(({ ip = '', hostname = '' }) =>
+    ip === '' ? hostname : ip,
+  );
+  const all = [...ingress.filter((text) => text !== ''), ...externalIPs];
+  return all.length === 0 ? '<pending>' : all.join(',');
+}
+
+const portText = ({ port, nodePort = 0, protocol = 'TCP' }: ServicePort): string =>
+  `${port}${nodePort === 0 ? '' : `:${nodePort}`}/${protocol}`;
+
+function row(object: ApiObject, nowMs: number): readonly Cell[] {
+  const spec = specOf(object);
+  return [
+    object.metadata.name ?? '',
+    spec.type ?? '',
+    spec.clusterIPs?.[0] ?? NONE,
+    externalIP(typed<Service>(object)),
+    orNone((spec.ports ?? []).map(portText).join(',')),
+    ageOf(object, nowMs),
+    formatLabelCell(spec.selector),
+  ];
+}
+
+export function serviceKind(allocation: ServiceAllocation): KindEntry {
+  const { families } = allocation;
+  return {
+    strategy: {
+      nameFaults: dns1035LabelFaults,
+      countsGeneration: false,
+      createOnUpdate: true,
+      prepareForCreate: (draft) => prepareServiceForCreate(draft, families),
+      prepareForUpdate: (draft, old) => prepareServiceForUpdate(draft, old, families),
+      validate: (object, { vocabulary }) => {
+        const faults = createFaults();
+        validateServiceContent(faults, typed<Service>(object), vocabulary);
+        validateServiceAddresses(faults, specOf(object), families);
+        return faults.errors;
+      },
+      validateUpdate: (object, old) => {
+        const faults = createFaults();
+        validateAddressChange(faults, specOf(object), specOf(old));
+        validateClassChange(faults, specOf(object), specOf(old));
+        return faults.errors;
+      },
+      reserve: (draft, old, context) => allocation.reserve(draft, old, context),
+      settle: (object, old) => allocation.settle(object, old),
+      release: (object) => allocation.release(object),
+      selectableFields: {
+        'spec.clusterIP': (object) => specOf(object).clusterIP ?? '',
+        'spec.type': (object) => specOf(object).type ?? '',
+      },
+      row: (object, { nowMs }) => row(object, nowMs),
+    },
+    parts: { status: statusPart },
+  };
+}
