@@ -17,6 +17,12 @@ const SERVER_SET = [
   'selfLink',
 ] as const;
 
+/** Parts through which the server itself changes the object, having checked what it does. */
+const MADE_BY_US: ReadonlySet<string> = new Set(['binding']);
+
+/** The object itself, or a part that stands for some of it in another form. */
+const isWhole = (subresource: string): boolean => subresource === '' || subresource === 'scale';
+
 const hasStatusPart = ({ info }: Resource): boolean => info.subresources.has('status');
 
 const countsGeneration = ({ strategy }: Resource, object: ApiObject): boolean =>
@@ -45,7 +51,12 @@ export function validateCreate(
   object: ApiObject,
   context: StrategyContext,
 ): readonly FieldError[] {
-  return [...metadataFaults(resource, object), ...(resource.strategy.validate?.(object, context) ?? [])];
+  const { strategy } = resource;
+  return [
+    ...metadataFaults(resource, object),
+    ...(strategy.validate?.(object, context) ?? []),
+    ...(strategy.validateCreate?.(object, context) ?? []),
+  ];
 }
 
 function metadataFaults({ info, strategy }: Resource, object: ApiObject): readonly FieldError[] {
@@ -66,7 +77,8 @@ export function prepareForUpdate(
   subresource: string,
 ): void {
   for (const member of SERVER_SET) keep(draft, old, member);
-  if (subresource === '') {
+  if (MADE_BY_US.has(subresource)) return;
+  if (isWhole(subresource)) {
     if (hasStatusPart(resource)) copyMember(draft, old, 'status');
     resource.strategy.prepareForUpdate?.(draft, old, context);
     raiseGeneration(resource, draft, old);
@@ -123,7 +135,8 @@ export function validateUpdate(
   subresource: string,
 ): readonly FieldError[] {
   const common = [...metadataFaults(resource, object), ...metadataChangeFaults(object, old)];
-  if (subresource !== '') {
+  if (MADE_BY_US.has(subresource)) return common;
+  if (!isWhole(subresource)) {
     return [...common, ...(resource.parts[subresource]?.validateUpdate?.(object, old, context) ?? [])];
   }
   const { strategy } = resource;

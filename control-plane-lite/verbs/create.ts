@@ -1,13 +1,13 @@
 /** create: a new object, named by the client or by us. Source: document 1, 4.2 and 2.1. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { alreadyExists, invalid } from '#api/meta/status-errors.ts';
-import { toStored } from '../cache/stored-form.ts';
 import type { ApiObject, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForCreate, validateCreate } from '../resources/generic.ts';
 import type { Caller, ObjectRef, Outcome, WriteOptions } from './contract.ts';
 import {
   admissionRequest,
+  bytesOf,
   kindSubject,
   newUid,
   resourceSubject,
@@ -16,10 +16,11 @@ import {
   storeKey,
   strategyContext,
   type VerbDeps,
+  withResourceVersion,
   write,
 } from './deps.ts';
 import { generateName } from './names.ts';
-import { fromStorageVersion, isStoredVersion, toStorageVersion } from './versions.ts';
+import { fromStorageVersion, isStoredVersion, shownOf, toStorageVersion } from './versions.ts';
 
 /** Tries with another generated name, should one be taken. */
 const MAX_NAME_TRIES = 8;
@@ -36,13 +37,13 @@ export async function createObject(
   const { resource } = ref;
   await deps.admission.mutate(admissionRequest('CREATE', ref, { object, old: undefined }, options, caller));
   const context = strategyContext(deps, ref, options.dryRun, caller);
+  storedResource(resource).strategy.normalize?.(object);
   const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
   if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
   if (options.subresource === undefined && options.fieldManager !== '')
     track(deps, ref, object, options, context);
   const draft = await toStorageVersion(resource, object);
   const base = storedResource(resource);
-  base.strategy.normalize?.(draft);
   prepareForCreate(base, draft, context, newUid(deps));
   const faults = validateCreate(base, draft, context);
   if (faults.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', faults);
@@ -77,7 +78,6 @@ function track(
   { fieldManager }: WriteOptions,
   { nowMs }: StrategyContext,
 ): void {
-  delete next.metadata.managedFields;
   deps.track({
     live: undefined,
     next,
@@ -92,20 +92,21 @@ function track(
 async function store(
   deps: VerbDeps,
   ref: ObjectRef,
-  draft: ApiObject,
+  first: ApiObject,
   context: StrategyContext,
   generated: boolean,
 ): Promise<Outcome> {
   const { resource } = ref;
+  let draft = first;
   const release = await storedResource(resource).strategy.reserve?.(draft, undefined, context);
   try {
     for (let attempt = 1; ; attempt += 1) {
       const named = { ...ref, name: draft.metadata.name ?? '' };
-      const result = await write(() => deps.store.put(storeKey(named), toStored(draft), 'absent'));
+      const result = await write(() => deps.store.put(storeKey(named), bytesOf(deps, draft), 'absent'));
       if (result.ok) return await outcome(deps, named, draft, result.revision);
       if (!generated || attempt === MAX_NAME_TRIES)
         throw alreadyExists(resourceSubject(resource), named.name);
-      draft.metadata.name = generateName(draft.metadata.generateName ?? '');
+      draft = renamed(draft);
     }
   } catch (thrown) {
     await release?.();
@@ -114,8 +115,13 @@ async function store(
 }
 
 async function outcome(deps: VerbDeps, ref: ObjectRef, draft: ApiObject, revision: number): Promise<Outcome> {
-  draft.metadata.resourceVersion = String(revision);
   const stored = isStoredVersion(ref.resource) ? storedNow(deps, ref, revision) : undefined;
-  const object = await fromStorageVersion(ref.resource, draft);
+  const object = await shownOf(ref.resource, withResourceVersion(draft, revision));
   return { object, created: true, ...(stored === undefined ? {} : { stored }) };
+}
+
+/** The same object under another generated name. */
+function renamed(draft: ApiObject): ApiObject {
+  const name = generateName(draft.metadata.generateName ?? '');
+  return { ...draft, metadata: { ...draft.metadata, name } };
 }

@@ -1,12 +1,12 @@
 /** delete: mark or remove, as propagation, grace and finalizers say. Source: document 1, 3. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { notFound, objectModified } from '#api/meta/status-errors.ts';
-import { toStored } from '../cache/stored-form.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import type { Caller, DeleteRequest, Deletion, ObjectRef } from './contract.ts';
 import { decideDeletion } from './decide-deletion.ts';
 import {
   admissionRequest,
+  bytesOf,
   cacheKey,
   cacheOf,
   checkPreconditions,
@@ -16,10 +16,11 @@ import {
   storeKey,
   strategyContext,
   type VerbDeps,
+  withResourceVersion,
   write,
 } from './deps.ts';
 import { type Attempt, type Live, liveOf, MAX_ATTEMPTS, parseLive } from './live.ts';
-import { fromStorageVersion, isStoredVersion } from './versions.ts';
+import { isStoredVersion, shownOf } from './versions.ts';
 
 /** @throws StatusError NotFound, Conflict, or what admission says */
 export async function deleteObject(
@@ -68,7 +69,9 @@ async function attemptDelete(
   const removed = decision.kind === 'remove';
   const key = storeKey(ref);
   const result = await write(() =>
-    removed ? deps.store.delete(key, live.revision) : deps.store.put(key, toStored(shown), live.revision),
+    removed
+      ? deps.store.delete(key, live.revision)
+      : deps.store.put(key, bytesOf(deps, shown), live.revision),
   );
   if (!result.ok) return { kind: 'raced', current: result.current };
   if (removed) await base.strategy.release?.(object);
@@ -82,10 +85,10 @@ async function deletionOf(
   revision: number,
   removed: boolean,
 ): Promise<Deletion> {
-  if (!removed) object.metadata.resourceVersion = String(revision);
+  const shown = removed ? object : withResourceVersion(object, revision);
   const stored = removed || !isStoredVersion(ref.resource) ? undefined : storedNow(deps, ref, revision);
   return {
-    object: await fromStorageVersion(ref.resource, object),
+    object: await shownOf(ref.resource, shown),
     removed,
     ...(stored === undefined ? {} : { stored }),
   };

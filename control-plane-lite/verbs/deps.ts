@@ -7,6 +7,7 @@ import type { TypeModel } from '#api/schema/type-model.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { AdmissionRequest, Operation } from '../admission/contract.ts';
 import type { Cache, CachedObject, ResourceCache } from '../cache/contract.ts';
+import { toStored } from '../cache/stored-form.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { type Store, StoreError, type WriteResult } from '../store/contract.ts';
 import type { AdmissionChain } from './admit.ts';
@@ -167,4 +168,16 @@ export function storeFailure(thrown: unknown): unknown {
 export function storedNow(deps: VerbDeps, ref: ObjectRef, revision: number): CachedObject | undefined {
   const entry = cacheOf(deps, ref.resource).get(cacheKey(ref));
   return entry?.revision === revision ? entry : undefined;
+}
+
+/** The object as it is after a write: a copy with its new version. What was stored is shared and stays as it is. */
+export function withResourceVersion(object: ApiObject, revision: number): ApiObject {
+  return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
+}
+
+/** Bytes to be stored; the cache learns what they were made of. */
+export function bytesOf(deps: VerbDeps, object: ApiObject): Buffer {
+  const stored = toStored(object);
+  deps.cache.offer(stored, object);
+  return stored;
 }

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound, objectModified } from '#api/meta/status-errors.ts';
-import { toStored, withRevision } from '../cache/stored-form.ts';
+import { withRevision } from '../cache/stored-form.ts';
 import type { ApiObject, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
@@ -12,6 +12,7 @@ import { createObject } from './create.ts';
 import { isRemovable } from './decide-deletion.ts';
 import {
   admissionRequest,
+  bytesOf,
   cacheKey,
   cacheOf,
   checkResourceVersion,
@@ -22,10 +23,11 @@ import {
   storeKey,
   strategyContext,
   type VerbDeps,
+  withResourceVersion,
   write,
 } from './deps.ts';
 import { type Attempt, type Live, liveOf, MAX_ATTEMPTS, parseLive } from './live.ts';
-import { fromStorageVersion, isStoredVersion, toStorageVersion } from './versions.ts';
+import { fromStorageVersion, isStoredVersion, shownOf, toStorageVersion } from './versions.ts';
 
 /** @throws StatusError NotFound, Conflict, Invalid, or what the change or admission says */
 export async function updateObject(
@@ -106,7 +108,7 @@ async function replace(
 ): Promise<Attempt<Outcome>> {
   const release = await storedResource(ref.resource).strategy.reserve?.(draft, old, context);
   try {
-    const bytes = toStored(draft);
+    const bytes = bytesOf(deps, draft);
     if (isSame(bytes, live, draft, old)) {
       await release?.();
       return { kind: 'done', result: await outcomeOf(deps, ref, old, live.revision) };
@@ -139,6 +141,7 @@ async function draftOf(
     admissionRequest('UPDATE', ref, { object: draft, old: served }, options, caller),
   );
   checkResourceVersion(draft, served, ref);
+  storedResource(resource).strategy.normalize?.(draft);
   if (options.manage !== 'apply') {
     deps.track({
       live: served,
@@ -206,7 +209,6 @@ async function prepare(
 ): Promise<void> {
   const base = storedResource(ref.resource);
   const subresource = options.subresource ?? '';
-  base.strategy.normalize?.(draft);
   prepareForUpdate(base, draft, old, context, subresource);
   const faults = validateUpdate(base, draft, old, context, subresource);
   if (faults.length > 0) throw invalid(kindSubject(ref.resource), ref.name, faults);
@@ -230,10 +232,9 @@ async function outcomeOf(
   object: ApiObject,
   revision: number,
 ): Promise<Outcome> {
-  object.metadata.resourceVersion = String(revision);
   const stored = isStoredVersion(ref.resource) ? storedNow(deps, ref, revision) : undefined;
   return {
-    object: await fromStorageVersion(ref.resource, object),
+    object: await shownOf(ref.resource, withResourceVersion(object, revision)),
     ...(stored === undefined ? {} : { stored }),
   };
 }

@@ -23,3 +23,8 @@ export async function fromStorageVersion(resource: Resource, object: ApiObject):
 /** Whether stored bytes are what clients of the resource get. */
 export const isStoredVersion = (resource: Resource): boolean =>
   resource.stored === undefined && resource.conversion === undefined;
+
+/** What a client gets to see of a stored object, which itself stays as it is. */
+export async function shownOf(resource: Resource, object: ApiObject): Promise<ApiObject> {
+  return isStoredVersion(resource) ? object : fromStorageVersion(resource, structuredClone(object));
+}

@@ -1,0 +1,32 @@
+/** Binds a pod to its node: `pods/<name>/binding`, or `bindings` with the pod's name in the object. */
+import type { ApiRequest, ApiResponse } from '../http/contract.ts';
+import type { Resource } from '../resources/contract.ts';
+import { bindPod, checkBinding } from '../resources/core/pod-binding.ts';
+import { callerOf, type EndpointDeps } from './deps.ts';
+import { parseWriteQuery } from './query.ts';
+import { targetOf } from './write.ts';
+
+/** @throws StatusError Conflict if the pod has a node already */
+export async function bindingEndpoint(
+  deps: EndpointDeps,
+  request: ApiRequest,
+  resources: { readonly pods: Resource; readonly bindings: Resource },
+): Promise<ApiResponse> {
+  const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
+  const binding = await deps.content.readObject(request, targetOf(resources.bindings), query.fieldValidation);
+  const name = request.info.name === '' ? (binding.metadata.name ?? '') : request.info.name;
+  checkBinding(binding, name);
+  await deps.verbs.update(
+    { resource: resources.pods, namespace: request.info.namespace, name },
+    (live) => (live === undefined ? binding : bindPod(live, binding, deps.clock.now())),
+    { ...query, allowCreate: false, subresource: 'binding' },
+    callerOf(request),
+  );
+  return deps.content.plain(request, 201, {
+    kind: 'Status',
+    apiVersion: 'v1',
+    metadata: {},
+    status: 'Success',
+    code: 201,
+  });
+}

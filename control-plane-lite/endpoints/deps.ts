@@ -1,0 +1,37 @@
+/** What the endpoints are handed. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { Authorizer } from '../authz/contract.ts';
+import type { Cache } from '../cache/contract.ts';
+import type { ApiRequest, Handler } from '../http/contract.ts';
+import type { Resource } from '../resources/contract.ts';
+import type { ResourceRegistry } from '../resources/registry.ts';
+import type { Caller, ObjectRef, Verbs } from '../verbs/contract.ts';
+import type { Content } from './content.ts';
+
+export interface EndpointDeps {
+  readonly registry: ResourceRegistry;
+  readonly cache: Cache;
+  readonly verbs: Verbs;
+  readonly content: Content;
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  readonly vocabulary: Vocabulary;
+  /** Answers for a resource that is not of this server (aggregated), before it is looked for here. */
+  readonly delegate?: (request: ApiRequest) => Handler | undefined;
+  /** Pass-through subresources: `pods/exec`, `nodes/proxy`… */
+  readonly connect?: (request: ApiRequest, resource: Resource) => Handler | undefined;
+}
+
+export const callerOf = (request: ApiRequest): Caller => ({
+  user: request.user,
+  signal: request.signal,
+  warn: (text) => request.warn(text),
+  annotate: (key, value) => request.annotate(key, value),
+});
+
+export const refOf = ({ info }: ApiRequest, resource: Resource): ObjectRef => ({
+  resource,
+  namespace: info.namespace,
+  name: info.name,
+});

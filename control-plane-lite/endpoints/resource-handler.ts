@@ -1,0 +1,137 @@
+/** Which endpoint answers a request for a resource. Source: document 1, 4.1 and 4.2. */
+import { StatusError } from '#api/meta/status-error.ts';
+import { methodNotSupported } from '#api/meta/status-errors.ts';
+import type { ApiRequest, ApiResponse, Handler } from '../http/contract.ts';
+import type { Resource, SubresourceInfo } from '../resources/contract.ts';
+import { resourceSubject } from '../verbs/deps.ts';
+import { bindingEndpoint } from './binding.ts';
+import { deleteCollectionEndpoint, deleteEndpoint } from './delete.ts';
+import type { EndpointDeps } from './deps.ts';
+import { evictionEndpoint } from './eviction.ts';
+import { parseWriteQuery } from './query.ts';
+import { getEndpoint, listEndpoint } from './read.ts';
+import { REVIEWS, type ReviewDeps } from './reviews.ts';
+import { type ScaleMapping, scaleEndpoint } from './scale.ts';
+import { watchEndpoint } from './watch.ts';
+import { createEndpoint, patchEndpoint, targetOf, updateEndpoint } from './write.ts';
+
+export interface ResourceHandlerDeps extends EndpointDeps {
+  readonly reviews: ReviewDeps;
+  /** How a resource is scaled; `undefined` if it isn't. */
+  readonly scale: (resource: Resource) => ScaleMapping | undefined;
+  /** The eviction's body. */
+  readonly evictionSchema: Parameters<typeof evictionEndpoint>[3];
+}
+
+type Endpoint = (deps: EndpointDeps, request: ApiRequest, resource: Resource) => Promise<ApiResponse>;
+
+const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
+  get: getEndpoint,
+  list: listEndpoint,
+  watch: watchEndpoint,
+  create: createEndpoint,
+  update: updateEndpoint,
+  patch: patchEndpoint,
+  delete: deleteEndpoint,
+  deletecollection: deleteCollectionEndpoint,
+};
+
+/** Endpoints of subresources that show their parent. */
+const PART_ENDPOINTS: Readonly<Record<string, Endpoint>> = {
+  get: getEndpoint,
+  update: updateEndpoint,
+  patch: patchEndpoint,
+};
+
+const pathNotFound = (): StatusError =>
+  new StatusError('NotFound', 'the server could not find the requested resource');
+
+export function createResourceHandler(deps: ResourceHandlerDeps): Handler {
+  return async (request) => {
+    const delegate = deps.delegate?.(request);
+    if (delegate !== undefined) return delegate(request);
+    const { info } = request;
+    const resource = deps.registry.find(info.group, info.version, info.resource);
+    if (resource === undefined) throw pathNotFound();
+    checkScope(request, resource);
+    if (info.subresource !== '') return subresource(deps, request, resource);
+    if (resource.info.kind === 'Binding') return bind(deps, request);
+    const review = resource.info.group === '' ? undefined : REVIEWS[resource.info.kind];
+    if (review !== undefined && info.verb === 'create') return answerReview(deps, request, resource);
+    const endpoint = ENDPOINTS[info.verb];
+    if (endpoint === undefined || !resource.info.verbs.includes(info.verb)) {
+      throw methodNotSupported(resourceSubject(resource), info.verb);
+    }
+    return endpoint(deps, request, resource);
+  };
+}
+
+/** @throws StatusError NotFound if the path has a namespace where the resource has none, or none where it needs one */
+function checkScope({ info }: ApiRequest, { info: { namespaced } }: Resource): void {
+  const { namespace, verb, name } = info;
+  // The path of a namespace itself has its name in both places.
+  if (!namespaced && namespace !== '' && info.resource !== 'namespaces') throw pathNotFound();
+  if (!namespaced || namespace !== '') return;
+  const acrossAll = name === '' && (verb === 'list' || verb === 'watch');
+  if (!acrossAll && !(verb === 'list' || verb === 'watch')) throw pathNotFound();
+}
+
+async function answerReview(
+  deps: ResourceHandlerDeps,
+  request: ApiRequest,
+  resource: Resource,
+): Promise<ApiResponse> {
+  const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
+  const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation);
+  const status = await REVIEWS[resource.info.kind]?.(deps.reviews, request, object);
+  return deps.content.plain(request, 201, { ...object, status });
+}
+
+async function bind(deps: ResourceHandlerDeps, request: ApiRequest): Promise<ApiResponse> {
+  const pods = deps.registry.find('', 'v1', 'pods');
+  const bindings = deps.registry.find('', 'v1', 'bindings');
+  if (pods === undefined || bindings === undefined) throw pathNotFound();
+  if (request.info.verb !== 'create') throw methodNotSupported(resourceSubject(bindings), request.info.verb);
+  return bindingEndpoint(deps, request, { pods, bindings });
+}
+
+async function subresource(
+  deps: ResourceHandlerDeps,
+  request: ApiRequest,
+  resource: Resource,
+): Promise<ApiResponse> {
+  const { info } = request;
+  const part = resource.info.subresources.get(info.subresource);
+  if (part === undefined) throw pathNotFound();
+  const connected = deps.connect?.(request, resource);
+  if (connected !== undefined) return connected(request);
+  if (part.connect === true) throw notReachable(resource, part);
+  if (!part.verbs.includes(info.verb)) throw methodNotSupported(resourceSubject(resource), info.verb);
+  switch (info.subresource) {
+    case 'binding':
+      return bind(deps, request);
+    case 'eviction':
+      return evictionEndpoint(
+        deps,
+        request,
+        resource,
+        deps.evictionSchema,
+        deps.registry.find('policy', 'v1', 'poddisruptionbudgets'),
+      );
+    case 'scale': {
+      const mapping = deps.scale(resource);
+      if (mapping === undefined) throw pathNotFound();
+      return scaleEndpoint(deps, request, resource, mapping);
+    }
+    default: {
+      const endpoint = part.kind === resource.info.kind ? PART_ENDPOINTS[info.verb] : undefined;
+      if (endpoint === undefined) throw methodNotSupported(resourceSubject(resource), info.verb);
+      return endpoint(deps, request, resource);
+    }
+  }
+}
+
+/** A pass-through point with nothing behind it. */
+function notReachable({ info }: Resource, { name }: SubresourceInfo): StatusError {
+  return new StatusError('ServiceUnavailable', `no way to ${info.plural}/${name} is set up on this server`);
+}

@@ -1,0 +1,120 @@
+/** watch: a stream of changes, after the state or from a revision. Source: document 1, 4.5 and 4.6. */
+import { type ByteSink, CacheError, type Watch, type WatchOptions } from '../cache/contract.ts';
+import { watchStatusOf } from '../cache/list-errors.ts';
+import { decideWatch, type WatchDecision } from '../cache/list-semantics.ts';
+import type { ApiRequest, ApiResponse, StreamSink } from '../http/contract.ts';
+import type { Resource } from '../resources/contract.ts';
+import type { EndpointDeps } from './deps.ts';
+import { booleanParameter, integerParameter, parseSelectors } from './query.ts';
+import { cacheOf, checkFields, reach, stateRequest } from './read.ts';
+
+/** Shortest time-out of watches that ask for none; up to twice that, so that they don't all end together. */
+const WATCH_TIMEOUT_MS = 30 * 60_000;
+
+export async function watchEndpoint(
+  deps: EndpointDeps,
+  request: ApiRequest,
+  resource: Resource,
+): Promise<ApiResponse> {
+  const { info, query } = request;
+  const bookmarks = booleanParameter(query, 'allowWatchBookmarks');
+  const state = { ...stateRequest(query), allowWatchBookmarks: bookmarks };
+  const decision = decideWatch(state, deps.vocabulary.apiGroupDomain);
+  const watching = deps.content.watching(request, resource);
+  const selectors = parseSelectors(query);
+  checkFields(resource, selectors.fields);
+  const options: WatchOptions = {
+    ...selectors,
+    ...(info.namespace === '' || !resource.info.namespaced ? {} : { namespace: info.namespace }),
+    ...(info.name === '' ? {} : { name: info.name }),
+    start: await startOf(deps, decision),
+    bookmarks,
+    markInitialEnd: decision.kind === 'state' && decision.markInitialEnd,
+  };
+  const relay = createRelay((reason) => watching.error(endStatus(reason, deps.cache.revision)));
+  const handle = beginWatch(
+    () => cacheOf(deps, resource).watch(options, watching.encoder, relay.source),
+    deps,
+  );
+  const timer = deps.clock.setTimer(end, timeoutOf(query));
+  function close(): void {
+    timer.cancel();
+    handle.close();
+  }
+  function end(): void {
+    timer.cancel();
+    handle.finish();
+    relay.end();
+  }
+  request.signal.addEventListener('abort', end, { once: true });
+  return {
+    kind: 'stream',
+    contentType: watching.contentType,
+    webSocket: { binary: watching.binary },
+    start(sink) {
+      relay.attach(sink);
+      return close;
+    },
+  };
+}
+
+function timeoutOf(query: URLSearchParams): number {
+  const seconds = integerParameter(query, 'timeoutSeconds') ?? 0;
+  return seconds > 0 ? seconds * 1000 : WATCH_TIMEOUT_MS * (1 + Math.random());
+}
+
+/** @throws StatusError Expired: told before the stream begins */
+function beginWatch(begin: () => Watch, { cache }: EndpointDeps): Watch {
+  try {
+    return begin();
+  } catch (thrown) {
+    throw thrown instanceof CacheError ? watchStatusOf(thrown, cache.revision) : thrown;
+  }
+}
+
+interface Relay {
+  readonly source: ByteSink;
+  attach(sink: StreamSink): void;
+  end(): void;
+}
+
+/** Holds what comes before the response has begun. */
+function createRelay(errorEvent: (reason: 'expired' | 'unavailable') => Buffer): Relay {
+  const held: Buffer[] = [];
+  let target: StreamSink | undefined;
+  let ended = false;
+  const write = (bytes: Buffer): void => {
+    if (target === undefined) held.push(bytes);
+    else target.write(bytes);
+  };
+  const end = (): void => {
+    ended = true;
+    target?.end();
+  };
+  return {
+    source: {
+      write,
+      end(reason) {
+        write(errorEvent(reason));
+        end();
+      },
+    },
+    attach(sink) {
+      target = sink;
+      for (const bytes of held.splice(0)) sink.write(bytes);
+      if (ended) sink.end();
+    },
+    end,
+  };
+}
+
+function endStatus(reason: 'expired' | 'unavailable', revision: number): object {
+  const message = reason === 'expired' ? 'The resource version is too old' : 'The store is not available';
+  return watchStatusOf(new CacheError(reason, message, revision), revision).toStatus();
+}
+
+async function startOf(deps: EndpointDeps, decision: WatchDecision): Promise<WatchOptions['start']> {
+  if (decision.kind === 'revision') return { kind: 'revision', revision: decision.revision };
+  await reach(deps, decision.at);
+  return decision.kind === 'state' ? { kind: 'state' } : { kind: 'revision', revision: deps.cache.revision };
+}

@@ -1,0 +1,56 @@
+import { X509Certificate } from 'node:crypto';
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createTempDir } from '../../testing/temp.ts';
+import { type IdentityOptions, loadIdentity } from './files.ts';
+
+const NOW = Date.parse('2026-06-01T00:00:00Z');
+const DAY_MS = 86_400_000;
+const optionsOf = (dir: string): IdentityOptions => ({
+  dir,
+  dnsNames: ['localhost'],
+  ipAddresses: ['127.0.0.1'],
+  url: 'https://127.0.0.1:6443',
+  nowMs: NOW,
+});
+
+describe('loadIdentity', () => {
+  test('makes what is missing, for root alone, and keeps it', async () => {
+    await using dir = await createTempDir('na-cpl-id-');
+    const options = optionsOf(dir.path);
+    const made = await loadIdentity(options);
+    const serving = new X509Certificate(made.serving.certificate);
+    expect(serving.checkIssued(new X509Certificate(made.authority.certificate))).toBe(true);
+    const files = ['admin.platconfig', 'pki/ca.key', 'pki/apiserver.key', 'pki/admin.key'];
+    const modes = await Promise.all(
+      files.map(async (file) => (await stat(join(options.dir, file))).mode & 0o777),
+    );
+    expect(modes).toEqual(files.map(() => 0o600));
+    const config = JSON.parse(await readFile(made.platconfigFile, 'utf8')) as {
+      clusters: { cluster: { server: string } }[];
+    };
+    expect(config.clusters[0]?.cluster.server).toBe('https://127.0.0.1:6443');
+    expect(await loadIdentity(options)).toEqual(made);
+  });
+
+  test('makes certificates anew for other names and before they run out, by the same authority', async () => {
+    await using dir = await createTempDir('na-cpl-id-');
+    const options = optionsOf(dir.path);
+    const first = await loadIdentity(options);
+    const named = await loadIdentity({ ...options, dnsNames: ['localhost', 'api.example.org'] });
+    expect(named.serving).not.toEqual(first.serving);
+    expect(named.authority).toEqual(first.authority);
+    const later = await loadIdentity({ ...options, nowMs: NOW + 340 * DAY_MS });
+    expect(later.serving).not.toEqual(named.serving);
+    expect(later.authority).toEqual(first.authority);
+  });
+
+  test('names a file that is damaged', async () => {
+    await using dir = await createTempDir('na-cpl-id-');
+    const options = optionsOf(dir.path);
+    await loadIdentity(options);
+    await writeFile(join(options.dir, 'pki/apiserver.crt'), 'rubbish');
+    await expect(loadIdentity(options)).rejects.toThrow(/apiserver\.crt holds no certificate/);
+  });
+});
