@@ -1,6 +1,6 @@
 /** The process's logger: JSON lines on standard error, errors with their whole chain of causes. */
 import { pino } from 'pino';
-import type { Logger } from '#api/kit/logger.ts';
+import type { Logger } from './logger.ts';
 
 /** @param verbosity the configured one: 0 to 3 info, 4 and 5 debug, 6 and up trace
  *  @param fields put on every line, such as the node's name */
