@@ -96,7 +96,7 @@ function checkedConfiguration({ applied, apiVersion, model }: ApplyInput): JsonO
     throw new StatusError('BadRequest', 'metadata.managedFields must be nil');
   }
   checkApplied(applied, model, titleOf(applied, apiVersion));
-  return applied;
+  return metadata === undefined ? { ...applied, metadata: {} } : applied;
 }
 
 function titleOf(applied: JsonObject, apiVersion: string): string {

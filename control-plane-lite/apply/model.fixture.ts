@@ -1,8 +1,10 @@
 /** Small types and objects for the tests of apply. */
+import { StatusError, type StatusReason } from '#api/meta/status-error.ts';
 import type { ManagedFieldsEntry } from '#api/schema/gen/meta-v1.ts';
 import type { ListNode, MemberNode, StructNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import type { JsonObject } from '../patch/json-value.ts';
+import { isObject, type JsonObject } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
+import { asApiObject } from './api-object.ts';
 import { type ApplyInput, type ApplyResult, applyPatchObject } from './apply-patch.ts';
 import { trackUpdate } from './track-update.ts';
 
@@ -130,8 +132,8 @@ export function update(
   members: JsonObject,
   options: Options = {},
 ): ApiObject {
-  const base = live ?? (thing({}) as unknown as ApiObject);
-  const next = structuredClone({ ...base, ...members }) as ApiObject;
+  const base = live ?? asApiObject(thing({}));
+  const next = structuredClone<ApiObject>({ ...base, ...members });
   trackUpdate({
     live,
     next,
@@ -154,4 +156,23 @@ export function fieldsOf(object: ApiObject, manager: string): unknown {
 
 export const managersOf = (object: ApiObject): string[] =>
   entriesOf(object).map(({ manager = '', operation = '' }) => `${manager} ${operation}`);
-export const specOf = (object: ApiObject): JsonObject => (object['spec'] ?? {}) as JsonObject;
+export function specOf({ spec }: ApiObject): JsonObject {
+  return isObject(spec) ? spec : {};
+}
+
+/** How the work fails. */
+export function statusOf(work: () => unknown): {
+  code: number;
+  reason: StatusReason;
+  message: string;
+  causes: readonly unknown[];
+} {
+  try {
+    work();
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    const { code, reason, message, causes } = error;
+    return { code, reason, message, causes };
+  }
+  throw new Error('it did not fail');
+}

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { ManagedFieldsEntry } from '#api/schema/gen/meta-v1.ts';
 import { typeModelOf } from '#api/schema/type-model-builtin.ts';
@@ -230,7 +230,7 @@ describe('updates (4.9.1, 4.9.2)', () => {
   });
 
   test('note the status that a pod gets as upstream notes it', () => {
-    const live = {
+    const pod = {
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: { name: 'n', managedFields: entriesOf(applyAll(['a', { replicas: 1 }])) },
@@ -240,7 +240,7 @@ describe('updates (4.9.1, 4.9.2)', () => {
       status: { phase: 'Running', podIPs: [{ ip: '10.0.0.1' }] },
     }) as ApiObject;
     trackUpdate({
-      live,
+      live: pod,
       next,
       model: typeModelOf('core/v1.Pod', VOCABULARIES.plat),
       manager: 'n',

@@ -81,11 +81,12 @@ function ownersBefore(
   subresource: string,
 ): { readonly owners: readonly Owner[] | undefined; readonly kept: boolean } {
   const stored = live.metadata.managedFields;
-  const sent = next.metadata.managedFields;
+  // Custom resources may bring anything here.
+  const sent: unknown = next.metadata.managedFields;
   if (subresource === '' && sent !== undefined && sent !== stored) {
     if (isReset(sent)) return { owners: [], kept: false };
-    const owners = sent.length === 0 || sameJson(sent, stored) ? undefined : parseOwners(sent);
-    if (owners !== undefined) return { owners, kept: false };
+    const owners = sameJson(sent, stored) ? undefined : parseOwners(sent);
+    if (owners !== undefined && owners.length > 0) return { owners, kept: false };
   }
   const owners = storedOwners(stored);
   return { owners: owners.length === 0 ? undefined : owners, kept: true };

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { StatusError } from '#api/meta/status-error.ts';
 import { applyJsonPatch, MAX_COPY_GROWTH, MAX_OPERATIONS, parseJsonPatch } from './json-patch.ts';

@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { copyJson, isObject, type JsonObject, sameJson, setOwn } from './json-value.ts';
 import { applyMergePatch } from './merge-patch.ts';
