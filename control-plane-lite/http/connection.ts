@@ -1,5 +1,6 @@
 /** What is known of a connection, looked up once and kept for all requests on it. */
 import type { X509Certificate } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
@@ -10,6 +11,14 @@ export interface ConnectionInfo {
    *  was found out about it can be kept by its identity. */
   readonly certificate: X509Certificate | undefined;
   readonly intermediates: readonly X509Certificate[];
+}
+
+/** A connection as the listener sees it. */
+export interface Connection extends ConnectionInfo {
+  /** The newest answer on a connection of HTTP/1.1. */
+  reply: ServerResponse | undefined;
+  /** It speaks another protocol now. */
+  upgraded: boolean;
 }
 
 /** Certificates looked at behind the client's own; longer chains are cut. */
@@ -27,22 +36,26 @@ function intermediatesOf(certificate: X509Certificate): readonly X509Certificate
   return chain;
 }
 
-export function describeConnection(socket: Socket): ConnectionInfo {
+function describeConnection(socket: Socket): Connection {
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
   return {
     remoteAddress: socket.remoteAddress ?? '',
     certificate,
     intermediates: certificate === undefined ? [] : intermediatesOf(certificate),
+    reply: undefined,
+    upgraded: false,
   };
 }
 
 export interface ConnectionTable {
   /** `key` is the socket or the HTTP/2 session; `socketOf` is asked for the first request only. */
-  of(key: object, socketOf: () => Socket): ConnectionInfo;
+  of(key: object, socketOf: () => Socket): Connection;
+  /** Undefined where there was no request yet. */
+  find(key: object): Connection | undefined;
 }
 
 export function createConnectionTable(): ConnectionTable {
-  const known = new WeakMap<object, ConnectionInfo>();
+  const known = new WeakMap<object, Connection>();
   return {
     of(key, socketOf) {
       const found = known.get(key);
@@ -51,5 +64,6 @@ export function createConnectionTable(): ConnectionTable {
       known.set(key, info);
       return info;
     },
+    find: (key) => known.get(key),
   };
 }

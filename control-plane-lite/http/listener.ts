@@ -14,6 +14,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import { type ConnectionTable, createConnectionTable } from './connection.ts';
+import { createOpenSockets, type OpenSockets } from './drain.ts';
 import type { Exchange } from './exchange.ts';
 import { Http1Exchange, UpgradeExchange } from './exchange-http1.ts';
 import { Http2Exchange } from './exchange-http2.ts';
@@ -80,7 +81,7 @@ function contextOf(tls: ServingCertificate, options: ListenerOptions): SecureCon
 
 interface ServerState {
   draining: boolean;
-  readonly sockets: Set<Socket>;
+  readonly sockets: OpenSockets;
   readonly sessions: Set<ServerHttp2Session>;
   readonly connections: ConnectionTable;
 }
@@ -146,6 +147,7 @@ function attach(server: Server | Http2SecureServer, deps: ListenerDeps, state: S
     (message: IncomingMessage, reply: ServerResponse): void => {
       const { socket } = message;
       const connection = state.connections.of(socket, () => socket);
+      connection.reply = reply;
       deps.serve(new Http1Exchange({ message, reply, connection, expectsContinue, isDraining }));
     };
   const events: NodeJS.EventEmitter = server;
@@ -153,6 +155,7 @@ function attach(server: Server | Http2SecureServer, deps: ListenerDeps, state: S
   events.on('checkContinue', serve(true));
   events.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
     const connection = state.connections.of(message.socket, () => message.socket);
+    connection.upgraded = true;
     deps.serve(new UpgradeExchange(message, socket, head, connection));
   });
   Object.assign(server, {
@@ -176,19 +179,14 @@ function attachStreams(server: Http2SecureServer, deps: ListenerDeps, state: Ser
 
 export function createListener(deps: ListenerDeps, options: ListenerOptions): Listener {
   const { tls, idleTimeoutMs = 120_000, maxConnections = 10_000 } = options;
-  const state: ServerState = {
-    draining: false,
-    sockets: new Set(),
-    sessions: new Set(),
-    connections: createConnectionTable(),
-  };
+  const connections = createConnectionTable();
+  const sockets = createOpenSockets(connections);
+  const state: ServerState = { draining: false, sockets, sessions: new Set(), connections };
   const secure = tls === undefined ? undefined : createTlsServer(tls, options);
   const server = secure ?? createServer({ ...httpOptions(options), noDelay: true, keepAlive: true });
   server.maxConnections = maxConnections;
-  server.on('connection', (socket: Socket) => {
-    state.sockets.add(socket);
-    socket.once('close', () => state.sockets.delete(socket));
-  });
+  server.on('connection', (socket: Socket) => sockets.accepted(socket, secure !== undefined));
+  secure?.on('secureConnection', (socket) => sockets.secured(socket));
   // Faulty handshakes and heads; the socket is of no use any more.
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => answerFault(error, socket));
   attach(server, deps, state);
@@ -205,13 +203,14 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
     drain() {
       state.draining = true;
       return new Promise((resolve) => {
-        // Idle connections are closed by this as well, and sessions of HTTP/2 told to end.
+        // Sessions of HTTP/2 are told by this to end.
         server.close(() => resolve());
+        sockets.endWhenIdle();
       });
     },
     destroy() {
       for (const session of state.sessions) session.destroy();
-      for (const socket of state.sockets) socket.destroy();
+      sockets.destroyAll();
     },
   };
 }

@@ -24,6 +24,8 @@ export interface Pipeline {
   serve(exchange: Exchange): void;
   /** Requests not yet answered to their end. */
   readonly active: number;
+  /** Resolves when no request is left. */
+  whenIdle(): Promise<void>;
   /** Gives up what is under way: everything, or what has no end of its own. */
   abort(which: 'all' | 'longRunning'): void;
 }
@@ -43,6 +45,7 @@ function readTarget(passage: Passage, longestMs: number): number {
 export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pipeline {
   const { clock, inFlight, metrics, log } = deps;
   const passages = new Set<Passage>();
+  let onIdle: (() => void)[] = [];
 
   /** The handler's answer, unless time is up or the client leaves before. */
   async function withinTime(passage: Passage, ms: number): Promise<ApiResponse> {
@@ -73,6 +76,9 @@ export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pi
     leaveSeat(passage, inFlight);
     if (passage.long) metrics.longRunning(state, -1);
     metrics.finished(state, (clock.monotonic() - state.startedMs) / 1000);
+    if (passages.size > 0 || onIdle.length === 0) return;
+    for (const resolve of onIdle) resolve();
+    onIdle = [];
   }
 
   function serve(exchange: Exchange): void {
@@ -103,6 +109,8 @@ export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pi
     get active() {
       return passages.size;
     },
+    whenIdle: () =>
+      passages.size === 0 ? Promise.resolve() : new Promise((resolve) => void onIdle.push(resolve)),
     abort(which) {
       for (const { state, long } of passages) if (long || which === 'all') state.abort(shuttingDown());
     },

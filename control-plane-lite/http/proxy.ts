@@ -85,7 +85,7 @@ function limitConnect(socket: Socket, outgoing: ClientRequest, ms: number, optio
 
 /** What answers of HTTP/1.1 and HTTP/2 have in common. */
 interface HeadWriter {
-  writeHead(status: number, headers: readonly string[]): unknown;
+  writeHead(status: number, headers: string[]): unknown;
 }
 
 type TargetAnswer =

@@ -176,6 +176,10 @@ describe('parseRequestInfo', () => {
         return error instanceof StatusError && error.code === 400;
       }
     };
-    fc.assert(fc.property(fc.string({ unit }), (text) => expect(isSound(text)).toBe(true)));
+    fc.assert(
+      fc.property(fc.string({ unit }), (text) => {
+        expect(isSound(text)).toBe(true);
+      }),
+    );
   });
 });

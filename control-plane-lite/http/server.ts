@@ -103,6 +103,7 @@ export function createApiServer(deps: ApiServerDeps, options: ApiServerOptions):
         listener.destroy();
       }, drainMs);
       await drained;
+      await pipeline.whenIdle();
       timer.cancel();
     },
   };

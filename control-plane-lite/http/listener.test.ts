@@ -1,0 +1,332 @@
+import { once } from 'node:events';
+import { connect as connectHttp2, constants } from 'node:http2';
+import { connect as connectTcp, type Socket } from 'node:net';
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import { request } from 'undici';
+import { describe, expect, test } from 'vitest';
+import { createTempDir } from '../../testing/temp.ts';
+import type { ApiResponse, StreamSink } from './contract.ts';
+import { createListener } from './listener.ts';
+import { createTestAuthority } from './testing/certificates.ts';
+import { closed, firstOf } from './testing/events.ts';
+import { jsonAnswer, startTestServer, type TestServer } from './testing/test-server.ts';
+
+const ca = createTestAuthority();
+const certificate = ca.issue('localhost');
+
+async function open(server: TestServer, options: ConnectionOptions = {}): Promise<TLSSocket> {
+  const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: ca.cert, ...options });
+  socket.on('error', () => undefined);
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+/** Everything that comes until the connection ends. */
+async function readToEnd(socket: Socket): Promise<string> {
+  let text = '';
+  socket.on('data', (chunk) => (text += String(chunk)));
+  if (!socket.closed) await closed(socket);
+  return text;
+}
+
+/** What comes until this part is there. */
+function readUntil(socket: Socket, part: string): Promise<string> {
+  return new Promise((resolve) => {
+    let text = '';
+    socket.on('data', function onData(chunk) {
+      text += String(chunk);
+      if (!text.includes(part)) return;
+      socket.off('data', onData);
+      resolve(text);
+    });
+  });
+}
+
+describe('createListener', () => {
+  test.each(['http/1.1', 'h2'])(
+    'passes client certificates and their chain on, over %s',
+    async (protocol) => {
+      const middle = ca.issue('middle', { ca: true });
+      const client = middle.issue('jane');
+      await using server = await startTestServer({ certificate });
+      const socket = await open(server, {
+        cert: client.cert + middle.cert,
+        key: client.key,
+        ALPNProtocols: [protocol],
+      });
+      if (protocol === 'h2') {
+        const session = connectHttp2(server.url, { createConnection: () => socket });
+        const stream = session.request({ ':path': '/version' });
+        await once(stream, 'response');
+        session.destroy();
+      } else {
+        socket.write('GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+        await readToEnd(socket);
+      }
+      const [asked] = server.asked;
+      expect(asked?.certificate?.subject).toBe('CN=jane');
+      expect(asked?.intermediates.map(({ subject }) => subject)).toEqual(['CN=middle']);
+    },
+  );
+
+  test('gives every request of a connection the same certificate', async () => {
+    const client = ca.issue('jane');
+    await using server = await startTestServer({ certificate });
+    const socket = await open(server, { cert: client.cert, key: client.key });
+    socket.write('GET /version HTTP/1.1\r\nHost: x\r\n\r\n');
+    await readUntil(socket, '24');
+    socket.write('GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    await readToEnd(socket);
+    expect(server.asked).toHaveLength(2);
+    expect(server.asked[0]?.certificate).toBe(server.asked[1]?.certificate);
+  });
+
+  test('knows no certificate of clients without one', async () => {
+    await using server = await startTestServer({ certificate });
+    const socket = await open(server);
+    socket.write('GET /version HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    await readToEnd(socket);
+    expect(server.asked[0]).toMatchObject({ intermediates: [] });
+    expect(server.asked[0]?.certificate).toBeUndefined();
+  });
+
+  test('serves new connections with a new certificate', async () => {
+    await using server = await startTestServer({ certificate });
+    const before = await open(server);
+    server.server.setCertificate(ca.issue('renewed'));
+    const after = await open(server, { checkServerIdentity: () => undefined });
+    expect(before.getPeerCertificate().subject.CN).toBe('localhost');
+    expect(after.getPeerCertificate().subject.CN).toBe('renewed');
+    before.destroy();
+    after.destroy();
+  });
+
+  test('refuses a certificate whose key does not fit, and keeps the old one', async () => {
+    await using server = await startTestServer({ certificate });
+    const other = ca.issue('other');
+    expect(() => server.server.setCertificate({ cert: other.cert, key: certificate.key })).toThrow(/key/i);
+    const socket = await open(server);
+    expect(socket.getPeerCertificate().subject.CN).toBe('localhost');
+    socket.destroy();
+  });
+
+  test('speaks no TLS older than 1.2', async () => {
+    await using server = await startTestServer({ certificate });
+    const socket = connectTls({
+      port: server.port,
+      host: '127.0.0.1',
+      ca: ca.cert,
+      minVersion: 'TLSv1',
+      maxVersion: 'TLSv1.1',
+      ciphers: 'DEFAULT@SECLEVEL=0',
+    });
+    const error = await firstOf(socket, 'error');
+    expect(String(error)).toMatch(/protocol|alert/i);
+  });
+
+  test('asks for a body only when it is wanted', async () => {
+    await using server = await startTestServer({
+      certificate,
+      resources: async (asked) => {
+        if (asked.info.name !== 'wanted') return jsonAnswer({ refused: true }, 403);
+        return jsonAnswer({ size: (await asked.readBody()).length });
+      },
+    });
+    const head = 'Host: x\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n';
+    const wanted = await open(server);
+    wanted.write(`PUT /api/v1/nodes/wanted HTTP/1.1\r\n${head}`);
+    expect(await readUntil(wanted, '\r\n\r\n')).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    wanted.write('hello');
+    expect(await readUntil(wanted, '}')).toContain('{"size":5}');
+    wanted.destroy();
+    const refused = await open(server);
+    refused.write(`PUT /api/v1/nodes/refused HTTP/1.1\r\n${head}`);
+    const answer = await readToEnd(refused);
+    expect(answer).toMatch(/^HTTP\/1\.1 403 /);
+    expect(answer).toMatch(/connection: close/i);
+    expect(answer).not.toContain('100');
+  });
+
+  test.each([
+    ['has no end', 'X: '.padEnd(70_000, 'x'), '431'],
+    ['is no HTTP', '\u0001\u0002\r\n\r\n', '400'],
+  ])('refuses a head that %s', async (_name, text, code) => {
+    await using server = await startTestServer({ certificate });
+    const socket = await open(server);
+    socket.write(code === '431' ? `GET / HTTP/1.1\r\n${text}` : text);
+    expect(await readToEnd(socket)).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
+  });
+
+  test('ends a connection that takes too long with its head', async () => {
+    await using server = await startTestServer({ certificate, options: { headTimeoutMs: 100 } });
+    const socket = await open(server);
+    socket.write('GET /version HTTP/1.1\r\nHost:');
+    expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 408 /);
+  });
+
+  test('ends a connection that takes too long with its handshake, or is idle', async () => {
+    await using server = await startTestServer({
+      certificate,
+      options: { headTimeoutMs: 100, idleTimeoutMs: 50 },
+    });
+    const silent = connectTcp(server.port, '127.0.0.1');
+    silent.on('error', () => undefined);
+    const idle = connectHttp2(server.url, { ca: ca.cert });
+    idle.on('error', () => undefined);
+    await Promise.all([closed(silent), closed(idle)]);
+    expect([silent.destroyed, idle.destroyed]).toEqual([true, true]);
+  });
+
+  test('takes no more connections than allowed', async () => {
+    await using server = await startTestServer({ certificate, options: { maxConnections: 1 } });
+    const first = await open(server);
+    const second = connectTcp(server.port, '127.0.0.1');
+    second.on('error', () => undefined);
+    await closed(second);
+    expect(first.destroyed).toBe(false);
+    first.destroy();
+  });
+
+  test('limits the streams of a connection', async () => {
+    await using server = await startTestServer({ certificate, options: { maxStreams: 7 } });
+    const session = connectHttp2(server.url, { ca: ca.cert });
+    const settings = await firstOf(session, 'remoteSettings');
+    expect(settings).toMatchObject({ maxConcurrentStreams: 7 });
+    session.destroy();
+  });
+
+  test('ends a connection whose client opens streams only to reset them', async () => {
+    await using server = await startTestServer({ certificate });
+    const session = connectHttp2(server.url, { ca: ca.cert });
+    session.on('error', () => undefined);
+    await once(session, 'remoteSettings');
+    for (let round = 0; round < 60 && !session.destroyed; round += 1) {
+      for (let index = 0; index < 100 && !session.destroyed; index += 1) {
+        const stream = session.request({ ':path': '/version' });
+        stream.on('error', () => undefined);
+        stream.close(constants.NGHTTP2_CANCEL);
+      }
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    if (!session.destroyed) await closed(session);
+    expect(session.destroyed).toBe(true);
+  });
+
+  test('answers an offer to change to an unknown protocol as if it was not made', async () => {
+    await using server = await startTestServer({ certificate });
+    const socket = await open(server);
+    socket.write('GET /version HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
+    expect(await readUntil(socket, '}')).toMatch(/^HTTP\/1\.1 200 /);
+    socket.destroy();
+  });
+
+  test('serves plain HTTP on a unix socket', async () => {
+    await using dir = await createTempDir();
+    const path = `${dir.path}/s`;
+    const listener = createListener(
+      {
+        serve(exchange) {
+          exchange.writeHead(200, ['Content-Type', 'text/plain']);
+          exchange.end(Buffer.from(`to ${exchange.connection.remoteAddress}`));
+        },
+      },
+      {},
+    );
+    expect(await listener.listen({ socketPath: path })).toBe(0);
+    const socket = connectTcp(path);
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(await readToEnd(socket)).toMatch(/^HTTP\/1\.1 200 /);
+    await listener.drain();
+  });
+});
+
+describe('closing', () => {
+  test('lets requests under way end, tells clients to leave, and takes no new connections', async () => {
+    const go = Promise.withResolvers<ApiResponse>();
+    const reached = Promise.withResolvers<void>();
+    await using server = await startTestServer({
+      certificate,
+      resources: () => {
+        reached.resolve();
+        return go.promise;
+      },
+    });
+    const busy = await open(server);
+    const idle = await open(server);
+    busy.write('GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n');
+    await reached.promise;
+    const ended = server.server.close();
+    await closed(idle);
+    await expect(request(`${server.url}/version`)).rejects.toThrow(/REFUSED/);
+    go.resolve(jsonAnswer({ done: true }));
+    const answer = await readToEnd(busy);
+    expect(answer).toContain('{"done":true}');
+    expect(answer).toMatch(/connection: close/i);
+    await ended;
+  });
+
+  test('sends GOAWAY to HTTP/2 clients and lets their streams end', async () => {
+    const go = Promise.withResolvers<ApiResponse>();
+    const reached = Promise.withResolvers<void>();
+    await using server = await startTestServer({
+      certificate,
+      resources: () => {
+        reached.resolve();
+        return go.promise;
+      },
+    });
+    const session = connectHttp2(server.url, { ca: ca.cert });
+    const stream = session.request({ ':path': '/api/v1/pods' });
+    await reached.promise;
+    const goaway = once(session, 'goaway');
+    const ended = server.server.close();
+    await goaway;
+    go.resolve(jsonAnswer({ done: true }));
+    const headers = await firstOf(stream, 'response');
+    expect(headers).toMatchObject({ ':status': 200 });
+    stream.resume();
+    await ended;
+  });
+
+  test('gives watches time for their last words, then ends them', async () => {
+    const started = Promise.withResolvers<void>();
+    await using server = await startTestServer({
+      certificate,
+      resources: ({ signal }) => ({
+        kind: 'stream',
+        contentType: 'application/json',
+        start(sink: StreamSink) {
+          signal.addEventListener('abort', () => {
+            sink.write(Buffer.from('bookmark'));
+            sink.end();
+          });
+          started.resolve();
+          return () => undefined;
+        },
+      }),
+    });
+    const socket = await open(server);
+    socket.write('GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: x\r\n\r\n');
+    await started.promise;
+    const text = readToEnd(socket);
+    await server.server.close();
+    expect(await text).toMatch(/bookmark\r\n0\r\n\r\n$/);
+  });
+
+  test('cuts off what does not end in time', async () => {
+    const reached = Promise.withResolvers<void>();
+    await using server = await startTestServer({
+      certificate,
+      resources: () => {
+        reached.resolve();
+        return new Promise(() => undefined);
+      },
+    });
+    const socket = await open(server);
+    socket.write('GET /api/v1/pods HTTP/1.1\r\nHost: x\r\n\r\n');
+    await reached.promise;
+    await server.server.close({ drainMs: 20 });
+    expect(server.server.activeRequests).toBe(0);
+    socket.destroy();
+  });
+});

@@ -1,0 +1,241 @@
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectTls } from 'node:tls';
+import { Agent, request } from 'undici';
+import { afterAll, describe, expect, test } from 'vitest';
+import { type RawData, WebSocket } from 'ws';
+import type { Handler, StreamSink } from './contract.ts';
+import { createTestAuthority } from './testing/certificates.ts';
+import { firstOf } from './testing/events.ts';
+import { startTestServer, type TestServer, type TestServerOptions } from './testing/test-server.ts';
+import { chooseSubprotocol, splitLines } from './websocket.ts';
+
+const ca = createTestAuthority();
+const certificate = ca.issue('localhost');
+const agents = {
+  http1: new Agent({ connect: { ca: ca.cert }, allowH2: false }),
+  http2: new Agent({ connect: { ca: ca.cert }, allowH2: true }),
+};
+afterAll(() => Promise.all([agents.http1.close(), agents.http2.close()]));
+
+interface Watched extends AsyncDisposable {
+  readonly server: TestServer;
+  readonly sink: Promise<StreamSink>;
+  /** Resolves when the owner is told that the client is gone. */
+  readonly stopped: Promise<void>;
+}
+
+async function startWatch(binary = false, given: TestServerOptions = {}): Promise<Watched> {
+  const sink = Promise.withResolvers<StreamSink>();
+  const stopped = Promise.withResolvers<void>();
+  const resources: Handler = () => ({
+    kind: 'stream',
+    contentType: 'application/json;stream=watch',
+    webSocket: { binary },
+    start(opened) {
+      sink.resolve(opened);
+      return () => stopped.resolve();
+    },
+  });
+  const server = await startTestServer({ certificate, resources, ...given });
+  return {
+    server,
+    sink: sink.promise,
+    stopped: stopped.promise,
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+const path = '/api/v1/pods?watch=1';
+
+function openSocket(
+  server: TestServer,
+  protocols: string[] = [],
+  headers: Record<string, string> = {},
+): WebSocket {
+  return new WebSocket(`wss://127.0.0.1:${server.port}${path}`, protocols, { ca: ca.cert, headers });
+}
+
+const textOf = (data: RawData): string => (data instanceof Buffer ? data.toString() : '');
+
+function nextFrame(client: WebSocket): Promise<readonly [text: string, binary: boolean]> {
+  return new Promise((resolve) => {
+    client.once('message', (data, binary) => resolve([textOf(data), binary]));
+  });
+}
+
+describe.each(['http1', 'http2'] as const)('a stream over %s', (protocol) => {
+  const dispatcher = agents[protocol];
+
+  test('shows its head before the first event, then each event as it comes', async () => {
+    await using watch = await startWatch();
+    const { statusCode, headers, body } = await request(watch.server.url + path, { dispatcher });
+    expect([statusCode, headers['content-type']]).toEqual([200, 'application/json;stream=watch']);
+    const sink = await watch.sink;
+    const chunks = body[Symbol.asyncIterator]();
+    for (const text of ['one\n', 'two\n']) {
+      sink.write(Buffer.from(text));
+      expect(String((await chunks.next()).value)).toBe(text);
+    }
+    sink.end();
+    expect((await chunks.next()).done).toBe(true);
+    await watch.stopped;
+    expect(watch.server.registry.text()).toMatch(/apiserver_longrunning_requests\{verb="WATCH",.*\} 0/);
+  });
+
+  test('tells its owner when the client goes', async () => {
+    await using watch = await startWatch();
+    const leaving = new AbortController();
+    const { body } = await request(watch.server.url + path, { dispatcher, signal: leaving.signal });
+    await watch.sink;
+    body.on('error', () => undefined);
+    leaving.abort();
+    await watch.stopped;
+    (await watch.sink).write(Buffer.from('too late'));
+    await watch.server.server.close();
+    expect(watch.server.server.activeRequests).toBe(0);
+  });
+});
+
+describe('a client that does not read', () => {
+  const limits = { options: { streams: { maxBytes: 1024 * 1024 } } };
+  const block = Buffer.alloc(256 * 1024, 'x');
+
+  async function writeUntilStopped(watch: Watched): Promise<number> {
+    const sink = await watch.sink;
+    const turn = (): Promise<'more'> => new Promise((resolve) => setImmediate(() => resolve('more')));
+    const stopped = watch.stopped.then(() => 'stopped' as const);
+    for (let blocks = 1; blocks < 200; blocks += 1) {
+      sink.write(block);
+      await turn();
+      if ((await Promise.race([stopped, Promise.resolve('more')])) === 'stopped') return blocks;
+    }
+    return 200;
+  }
+
+  test('is cut off over HTTP/1.1', async () => {
+    await using watch = await startWatch(false, limits);
+    const socket = connectTls({ port: watch.server.port, host: '127.0.0.1', ca: ca.cert });
+    socket.on('error', () => undefined);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await once(socket, 'secureConnect');
+    socket.pause();
+    expect(await writeUntilStopped(watch)).toBeLessThan(200);
+    socket.destroy();
+  });
+
+  test('loses its stream over HTTP/2 and nothing else', async () => {
+    await using watch = await startWatch(false, limits);
+    const session = connectHttp2(watch.server.url, { ca: ca.cert });
+    const stuck = session.request({ ':path': path });
+    stuck.on('error', () => undefined);
+    await watch.sink;
+    expect(await writeUntilStopped(watch)).toBeLessThan(200);
+    const other = session.request({ ':path': '/version' });
+    const headers = await firstOf(other, 'response');
+    expect(headers).toMatchObject({ ':status': 200 });
+    session.destroy();
+  });
+
+  test('is cut off as a WebSocket', async () => {
+    await using watch = await startWatch(true, limits);
+    const client = openSocket(watch.server);
+    client.on('error', () => undefined);
+    await once(client, 'open');
+    client.pause();
+    expect(await writeUntilStopped(watch)).toBeLessThan(200);
+    client.terminate();
+  });
+});
+
+describe('a WebSocket', () => {
+  test('has a text frame for each line', async () => {
+    await using watch = await startWatch();
+    const client = openSocket(watch.server);
+    const frames: unknown[] = [];
+    const all = new Promise<void>((resolve) => {
+      client.on('message', (data, binary) => {
+        frames.push([textOf(data), binary]);
+        if (frames.length === 3) resolve();
+      });
+    });
+    const sink = await watch.sink;
+    sink.write(Buffer.from('{"a":1}\n{"a":2}\n'));
+    sink.write(Buffer.from('{"a":3}\n'));
+    await all;
+    expect(frames).toEqual([
+      ['{"a":1}\n', false],
+      ['{"a":2}\n', false],
+      ['{"a":3}\n', false],
+    ]);
+    sink.end();
+    const code = await firstOf(client, 'close');
+    expect(code).toBe(1000);
+  });
+
+  test.each([
+    [[], true, '', true, 'a\n'],
+    [['binary.plat.io'], false, 'binary.plat.io', true, 'a\n'],
+    [['other', 'base64.binary.plat.io'], false, 'base64.binary.plat.io', false, 'YQo='],
+    [['other'], false, 'other', false, 'a\n'],
+  ])('that offers %j gets its frames so', async (offered, binary, protocol, isBinary, text) => {
+    await using watch = await startWatch(binary);
+    const client = openSocket(watch.server, offered);
+    const frame = nextFrame(client);
+    (await watch.sink).write(Buffer.from('a\n'));
+    expect(await frame).toEqual([text, isBinary]);
+    expect(client.protocol).toBe(protocol);
+    client.terminate();
+    await watch.stopped;
+  });
+
+  test('may bring its token as a subprotocol, which is never chosen', async () => {
+    await using watch = await startWatch();
+    const token = `base64url.bearer.authorization.plat.io.${Buffer.from('jane').toString('base64url')}`;
+    const client = openSocket(watch.server, [token, 'binary.plat.io']);
+    await once(client, 'open');
+    expect(client.protocol).toBe('binary.plat.io');
+    expect(watch.server.asked[0]?.bearerToken).toBe('jane');
+    client.terminate();
+  });
+
+  test.each([
+    ['without another subprotocol', [`base64url.bearer.authorization.plat.io.amFuZQ`], 401],
+    ['for one who may not', [`base64url.bearer.authorization.plat.io.Zm9yYmlkZGVu`, 'x'], 403],
+    ['for a bad token', [`base64url.bearer.authorization.plat.io.YmFk`, 'x'], 401],
+  ])('is refused %s before the protocol changes', async (_name, protocols, code) => {
+    await using watch = await startWatch();
+    const client = openSocket(watch.server, protocols);
+    client.on('error', () => undefined);
+    const response = await new Promise<IncomingMessage>((resolve) => {
+      client.once('unexpected-response', (_request, answer) => resolve(answer));
+    });
+    expect(response.statusCode).toBe(code);
+    let body = '';
+    for await (const chunk of response) body += String(chunk);
+    expect(JSON.parse(body)).toMatchObject({ kind: 'Status', code });
+    client.terminate();
+  });
+});
+
+describe('splitLines', () => {
+  test.each([
+    ['a\nb\n', ['a\n', 'b\n']],
+    ['a', ['a']],
+    ['a\n\nb', ['a\n', '\n', 'b']],
+    ['', []],
+  ])('of %j', (text, lines) => {
+    expect([...splitLines(Buffer.from(text))].map(String)).toEqual(lines);
+  });
+});
+
+describe('chooseSubprotocol', () => {
+  test.each([
+    [[], undefined],
+    [['a', 'b'], 'a'],
+    [['a', 'binary.d'], 'binary.d'],
+  ])('of %j is %s', (offered, chosen) => {
+    expect(chooseSubprotocol(offered, 'd')).toBe(chosen);
+  });
+});
