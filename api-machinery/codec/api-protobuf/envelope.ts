@@ -128,3 +128,19 @@ export function watchFrame(type: string, object: Buffer): Buffer {
   object.copy(frame, at);
   return frame;
 }
+
+const FRAME_HEAD_BYTES = 4;
+
+/** The events' messages in bytes made of whole frames: one message each for those who frame them otherwise, as
+ *  WebSockets do. Nothing is copied.
+ *  @throws ProtobufError `Truncated` if the last frame is not whole */
+export function* watchFrames(bytes: Buffer): Generator<Buffer> {
+  let at = 0;
+  while (at < bytes.length) {
+    const start = at + FRAME_HEAD_BYTES;
+    const end = start <= bytes.length ? start + bytes.readUInt32BE(at) : Number.POSITIVE_INFINITY;
+    if (end > bytes.length) throw new ProtobufError('Truncated', 'a frame is not whole');
+    yield bytes.subarray(start, end);
+    at = end;
+  }
+}

@@ -1,0 +1,157 @@
+import { describe, expect, it, test } from 'vitest';
+import type { ApiObject } from '../resources/contract.ts';
+import { type Ask, content, failure, PROTOBUF, pods, protobuf, requestOf } from './content.fixture.ts';
+
+describe('a body', () => {
+  const target = { schema: pods.schema, apiVersion: 'v1', kind: 'Pod' };
+  const pod = {
+    kind: 'Pod',
+    apiVersion: 'v1',
+    metadata: { name: 'a' },
+    spec: { containers: [{ name: 'c', image: 'i' }] },
+  };
+  const read = (
+    ask: Ask,
+    validation: 'Ignore' | 'Warn' | 'Strict' = 'Warn',
+    warnings: string[] = [],
+  ): Promise<ApiObject> => content.readObject(requestOf(ask, warnings), target, validation);
+
+  test.each([
+    ['JSON', undefined, JSON.stringify(pod)],
+    [
+      'YAML',
+      'application/yaml',
+      'kind: Pod\napiVersion: v1\nmetadata: {name: a}\nspec:\n  containers:\n  - name: c\n    image: i\n',
+    ],
+    ['JSON called YAML', 'application/yaml', JSON.stringify(pod)],
+    ['protobuf', PROTOBUF, protobuf.encode(pod)],
+    [
+      'JSON without kind and version',
+      'application/json',
+      JSON.stringify({ metadata: pod.metadata, spec: pod.spec }),
+    ],
+  ])('may be %s', async (_, type, body) => {
+    const object = await read({ body, ...(type === undefined ? {} : { type }) });
+    expect(object).toMatchObject({
+      ...pod,
+      spec: { containers: [{ name: 'c', image: 'i', imagePullPolicy: 'Always' }] },
+    });
+  });
+
+  const faulty =
+    '{"kind":"Pod","metadata":{"name":"a","name":"b"},"spec":{"nope":1,"containers":[{"imag":"x"}]}}';
+  const texts = [
+    'duplicate field "metadata.name"',
+    'unknown field "spec.containers[0].imag"',
+    'unknown field "spec.nope"',
+  ];
+
+  it('is warned of what nobody reads, if it likes', async () => {
+    const warnings: string[] = [];
+    expect(await read({ body: faulty }, 'Warn', warnings)).toMatchObject({ metadata: { name: 'b' } });
+    expect(warnings).toEqual(texts);
+    await read({ body: faulty }, 'Ignore', warnings);
+    expect(warnings).toHaveLength(3);
+  });
+
+  it('is refused for it, if it likes', async () => {
+    expect(await failure(() => read({ body: faulty }, 'Strict'))).toBe(
+      `400 Pod in version "v1" cannot be handled as a Pod: strict decoding error: ${texts.join(', ')}`,
+    );
+  });
+
+  test.each<[string, Ask, string]>([
+    [
+      'nothing',
+      { body: '' },
+      "400 the object provided is unrecognized (must be of type Pod): couldn't get version/kind; json parse error: unexpected end of JSON input at line 1, column 1 (<empty>)",
+    ],
+    ['half an object', { body: '{"kind":' }, '400 the object provided is unrecognized (must be of type Pod)'],
+    ['a list', { body: '[]' }, '400 the object provided is unrecognized (must be of type Pod)'],
+    [
+      'YAML that is none',
+      { body: 'a: [', type: 'application/yaml' },
+      '400 the object provided is unrecognized (must be of type Pod): error converting YAML to JSON: yaml: ',
+    ],
+    [
+      'no protobuf',
+      { body: '{}', type: PROTOBUF },
+      '400 the object provided is unrecognized (must be of type Pod): ',
+    ],
+    [
+      'another kind',
+      { body: '{"kind":"Service"}' },
+      '400 Service in version "v1" cannot be handled as a Pod: ',
+    ],
+    [
+      'another version',
+      { body: '{"kind":"Pod","apiVersion":"v2"}' },
+      '400 the API version in the data (v2) does not match the expected API version (v1)',
+    ],
+    [
+      'a wrong type',
+      { body: '{"spec":{"containers":"x"}}' },
+      '400 Pod in version "v1" cannot be handled as a Pod: spec.containers: Invalid value: "x": must be a list, not a string',
+    ],
+    [
+      'a wrong word',
+      { body: '{"metadata":{"name":"a"},"spec":{"restartPolicy":"Sometimes"}}' },
+      '422 Pod "a" is invalid: spec.restartPolicy: Unsupported value: "Sometimes"',
+    ],
+    [
+      'another content type',
+      { body: '{}', type: 'text/plain' },
+      '415 the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, ',
+    ],
+    ['depth', { body: '['.repeat(10_000) }, '400 the object provided is unrecognized'],
+  ])('is refused for %s', async (_, ask, expected) => {
+    expect((await failure(() => read(ask))).slice(0, expected.length)).toBe(expected);
+  });
+
+  it('is checked again after a patch, whose fault it then is', async () => {
+    const check = (value: unknown): ApiObject => content.checkObject(requestOf({}), value, target, 'Strict');
+    expect(check(pod)).toMatchObject({ spec: { restartPolicy: 'Always' } });
+    expect(await failure(() => check({ ...pod, spec: 1 }))).toBe(
+      '422 Pod "a" is invalid: patch: Invalid value: spec: Invalid value: 1: must be an object, not a number',
+    );
+    expect(await failure(() => check({ ...pod, x: 1 }))).toBe(
+      '422 Pod "a" is invalid: patch: Invalid value: strict decoding error: unknown field "x"',
+    );
+  });
+
+  it('may be options, of any version or none', async () => {
+    const options = (ask: Ask): Promise<unknown> => content.readOptions(requestOf(ask), 'DeleteOptions');
+    expect(await options({})).toBeUndefined();
+    expect(await options({ body: '{"gracePeriodSeconds":0,"future":1}' })).toEqual({ gracePeriodSeconds: 0 });
+    expect(
+      await options({
+        body: '{"kind":"DeleteOptions","apiVersion":"policy/v1","propagationPolicy":"Orphan"}',
+      }),
+    ).toMatchObject({ propagationPolicy: 'Orphan' });
+    const bytes = protobuf.encode({ kind: 'DeleteOptions', apiVersion: 'v1', gracePeriodSeconds: 0 });
+    expect(await options({ body: bytes, type: PROTOBUF })).toMatchObject({ gracePeriodSeconds: 0 });
+    expect(await failure(() => options({ body: '{"kind":"Pod"}' }))).toMatch(/^400/);
+    expect(await failure(() => options({ body: '{"gracePeriodSeconds":"0"}' }))).toMatch(/^400/);
+  });
+
+  test.each<[string, string, string]>([
+    ['application/json-patch+json', '[{"op":"remove","path":"/a"}]', 'json'],
+    ['application/merge-patch+json; charset=utf-8', '{"a":null}', 'merge'],
+    ['application/strategic-merge-patch+json', '{"$patch":"delete"}', 'strategic'],
+    ['application/apply-patch+yaml', 'a: 1', 'apply'],
+  ])('may be a patch: %s', async (type, body, expected) => {
+    expect((await content.readPatch(requestOf({ type, body }), 'Strict')).type).toBe(expected);
+  });
+
+  test.each<[string | undefined, string, RegExp]>([
+    ['application/json', '{}', /^415 .*json-patch\+json, application\/merge-patch/],
+    [undefined, '{}', /^415/],
+    ['application/json-patch+json', '{}', /^400 error decoding patch/],
+    ['application/merge-patch+json', '[]', /^400 error decoding patch/],
+    ['application/merge-patch+json', '{', /^400/],
+    ['application/merge-patch+json', '{"a":1,"a":2}', /^400 strict decoding error: duplicate field "a"/],
+  ])('is no patch: %s %s', async (type, body, expected) => {
+    const ask = { body, ...(type === undefined ? {} : { type }) };
+    expect(await failure(() => content.readPatch(requestOf(ask), 'Strict'))).toMatch(expected);
+  });
+});

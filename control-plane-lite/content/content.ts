@@ -1,0 +1,133 @@
+/** What the endpoints need of content: bodies as objects, and objects as answers in the form that a client takes.
+ *  Source: document 1, 4.5 and 4.7. */
+import { type ApiProtobuf, createApiProtobuf } from '#api/codec/api-protobuf.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { Content } from '../endpoints/content.ts';
+import type { ApiRequest, BytesResponse } from '../http/contract.ts';
+import type { Resource } from '../resources/contract.ts';
+import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
+import { encodeList } from './encode-list.ts';
+import { bodyFormat, contentTypeOf, negotiate, type Offer, wantsPretty } from './negotiation.ts';
+import { readOptionsValue } from './options-body.ts';
+import { parseBody } from './parse-body.ts';
+import { parsePatch, patchTypeOf } from './patch-body.ts';
+import { createPlainEncoder } from './plain.ts';
+import {
+  checkDuplicates,
+  type FieldValidation,
+  type ReadOptions,
+  readObjectValue,
+  readPatchedValue,
+} from './read-body.ts';
+import { plainSource, type Source, sourceOf } from './source.ts';
+import { parseIncludeObject } from './table.ts';
+import { createWatchForms } from './watch-encoder.ts';
+
+export interface ContentDeps {
+  readonly vocabulary: Vocabulary;
+  /** Unix milliseconds, for ages in tables. */
+  readonly now: () => number;
+  readonly protobuf?: ApiProtobuf;
+}
+
+const offerOf = ({ schema }: Resource): Offer => ({
+  protobuf: schema.typeRef === undefined ? 'metadata' : 'all',
+  transforms: true,
+});
+const bodyOffer = (typeRef: string | undefined): Offer => ({
+  protobuf: typeRef === undefined ? 'none' : 'all',
+  transforms: false,
+});
+
+const reading = (
+  request: ApiRequest,
+  validation: FieldValidation,
+  duplicates: ReadOptions['duplicates'],
+): ReadOptions => ({ validation, duplicates, warn: (text) => request.warn(text) });
+
+/** What a resource's objects look like to the client of a request.
+ *  @throws StatusError NotAcceptable, BadRequest */
+function showingOf(
+  { headers, query }: ApiRequest,
+  resource: Resource,
+  vocabulary: Vocabulary,
+  watch = false,
+): Showing {
+  const shape = negotiate(headers.accept, offerOf(resource), vocabulary, watch);
+  const pretty = shape.mediaType === 'json' && (shape.pretty || wantsPretty(query, headers['user-agent']));
+  const include = shape.as === 'Table' ? parseIncludeObject(query) : 'Metadata';
+  return { resource, shape, pretty, include };
+}
+
+export function createContent(given: ContentDeps): Content {
+  const { vocabulary, now } = given;
+  const deps: EncodeDeps = { vocabulary, now, protobuf: given.protobuf ?? createApiProtobuf(vocabulary) };
+  const { protobuf } = deps;
+  const watchForm = createWatchForms(deps);
+  const encodePlain = createPlainEncoder(deps);
+
+  function answer(status: number, { shape }: Showing, body: readonly Buffer[]): BytesResponse {
+    return { kind: 'bytes', status, contentType: contentTypeOf(shape.mediaType, vocabulary), body };
+  }
+
+  function show(request: ApiRequest, resource: Resource, status: number, source: Source): BytesResponse {
+    const showing = showingOf(request, resource, vocabulary);
+    if (showing.shape.as === 'PartialObjectMetadataList') {
+      throw new StatusError(
+        'NotAcceptable',
+        'you requested PartialObjectMetadataList, but the requested object is not a list',
+      );
+    }
+    return answer(status, showing, encodeObject(source, showing, deps));
+  }
+
+  return {
+    async readObject(request, target, validation) {
+      const format = bodyFormat(
+        request.headers['content-type'],
+        bodyOffer(target.schema.typeRef),
+        vocabulary,
+      );
+      const { value, duplicates } = await parseBody(await request.readBody(), format, target, protobuf);
+      return readObjectValue(value, target, reading(request, validation, duplicates));
+    },
+    checkObject: (request, value, target, validation) =>
+      readPatchedValue(value, target, reading(request, validation, [])),
+    async readOptions(request, kind) {
+      const body = await request.readBody();
+      if (body.length === 0) return undefined;
+      const format = bodyFormat(request.headers['content-type'], bodyOffer(kind), vocabulary);
+      const { value } = await parseBody(body, format, { apiVersion: 'v1', kind }, protobuf);
+      return readOptionsValue(value, kind, vocabulary);
+    },
+    async readPatch(request, validation) {
+      const type = patchTypeOf(request.headers['content-type']);
+      const { value, duplicates } = await parsePatch(await request.readBody(), type, 'Patch', protobuf);
+      checkDuplicates(reading(request, validation, duplicates));
+      return { type, value };
+    },
+    checkAccept(request, resource) {
+      showingOf(request, resource, vocabulary, request.info.verb === 'watch');
+    },
+    async object(request, resource, status, { stored, object }) {
+      const source = stored === undefined ? plainSource(object) : await sourceOf(resource, stored);
+      return show(request, resource, status, source);
+    },
+    async cached(request, resource, entry) {
+      const source = sourceOf(resource, entry);
+      return show(request, resource, 200, source instanceof Promise ? await source : source);
+    },
+    plain: (request, status, object) => ({ kind: 'bytes', status, ...encodePlain(request, object) }),
+    async list(request, resource, page) {
+      const showing = showingOf(request, resource, vocabulary);
+      return answer(200, showing, await encodeList(page, showing, deps));
+    },
+    watching(request, resource) {
+      const showing = showingOf(request, resource, vocabulary, true);
+      const contentType = contentTypeOf(showing.shape.mediaType, vocabulary, true);
+      // Lines are events: no line breaks in them.
+      return { ...watchForm({ ...showing, pretty: false }), contentType };
+    },
+  };
+}

@@ -1,0 +1,184 @@
+/** Lists built from the bytes of their items, in pieces that the connection writes as they are. Whatever has to be
+ *  made item by item is made in turns, so that a long list doesn't hold up others.
+ *  Deviation: items keep their `kind` and `apiVersion`, which upstream's lists of built-in kinds leave out. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import {
+  ENVELOPE_TAIL,
+  envelopeHead,
+  type TypeMeta,
+  varintLength,
+  writeVarint,
+} from '#api/codec/api-protobuf/envelope.ts';
+import { formatYaml } from '#api/codec/yaml.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { META_PACKAGE } from '#api/schema/registry.ts';
+import type { CachedObject } from '../cache/contract.ts';
+import { apiVersionOf } from '../resources/facts.ts';
+import { type EncodeDeps, itemText, messageOf, type Showing, tableOptions } from './encode.ts';
+import { metaApiVersion, partialJson, partialMessage } from './partial.ts';
+import { isStoredForm, type Source, sourceOf } from './source.ts';
+import { columnsJson, rowJson, TABLE_TAIL, tableHead } from './table.ts';
+
+/** A page of a list. */
+export interface Page {
+  readonly items: readonly CachedObject[];
+  readonly revision: number;
+  /** Token of the next page; empty: there is none. */
+  readonly continue: string;
+  readonly remaining?: number;
+}
+
+/** Work between two turns of the event loop, and items between two looks at the clock. */
+const TURN_MS = 8;
+const ITEMS_PER_LOOK = 8;
+const COMMA = Buffer.from(',');
+const ITEM_TAG = 0x12;
+const METADATA_TAG = 0x0a;
+const LIST_META = `${META_PACKAGE}.ListMeta`;
+
+function listMetadata(page: Page): Record<string, unknown> {
+  return {
+    resourceVersion: String(page.revision),
+    ...(page.continue === '' ? {} : { continue: page.continue }),
+    ...(page.remaining === undefined ? {} : { remainingItemCount: page.remaining }),
+  };
+}
+
+/** Does the work for every item, and gives others a turn in between. */
+async function eachInTurns(
+  page: Page,
+  { resource }: Showing,
+  work: (source: Source, index: number) => void,
+): Promise<void> {
+  let turnStart = performance.now();
+  for (const [index, item] of page.items.entries()) {
+    const source = sourceOf(resource, item);
+    work(source instanceof Promise ? await source : source, index);
+    if (index % ITEMS_PER_LOOK !== 0 || performance.now() - turnStart < TURN_MS) continue;
+    await nextTurn();
+    turnStart = performance.now();
+  }
+}
+
+/** What the list says that it is. */
+function listMeta({ resource, shape }: Showing, { vocabulary }: EncodeDeps): TypeMeta {
+  if (shape.as === 'object') return { kind: resource.info.listKind, apiVersion: apiVersionOf(resource.info) };
+  return { kind: 'PartialObjectMetadataList', apiVersion: metaApiVersion(vocabulary, shape.metaVersion) };
+}
+
+const headText = ({ kind, apiVersion }: TypeMeta, metadata: object): string =>
+  `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`;
+
+/** Stored bytes one after the other: nothing is parsed, copied or waited for. */
+function storedList(page: Page, head: string): readonly Buffer[] {
+  const pieces: Buffer[] = [Buffer.from(head)];
+  for (const { json } of page.items) {
+    if (pieces.length > 1) pieces.push(COMMA);
+    pieces.push(json);
+  }
+  pieces.push(Buffer.from(']}'));
+  return pieces;
+}
+
+async function jsonList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
+  const head = headText(listMeta(showing, deps), listMetadata(page));
+  const { resource, shape } = showing;
+  if (shape.as === 'object' && isStoredForm(resource)) return storedList(page, head);
+  const pieces: Buffer[] = [Buffer.from(head)];
+  const apiVersion = metaApiVersion(deps.vocabulary, shape.metaVersion);
+  await eachInTurns(page, showing, (source, index) => {
+    if (index > 0) pieces.push(COMMA);
+    pieces.push(shape.as === 'object' ? source.json() : partialJson(source, apiVersion));
+  });
+  pieces.push(Buffer.from(']}'));
+  return pieces;
+}
+
+/** Lines but the first, and but empty ones, moved to the right. */
+const indented = (text: string, indent: string): string => text.replaceAll(/\n(?=[^\n])/g, `\n${indent}`);
+
+/** JSON with line breaks, or YAML: item by item. */
+async function textList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
+  const yaml = showing.shape.mediaType === 'yaml';
+  const meta = listMeta(showing, deps);
+  const metadata = listMetadata(page);
+  const pieces: Buffer[] = [];
+  if (yaml) {
+    const { length } = page.items;
+    pieces.push(
+      Buffer.from(`${formatYaml({ apiVersion: meta.apiVersion })}items:${length === 0 ? ' []' : ''}\n`),
+    );
+  } else {
+    const text = JSON.stringify({ ...meta, metadata }, null, 2).slice(0, -2);
+    pieces.push(Buffer.from(`${text},\n  "items": [`));
+  }
+  await eachInTurns(page, showing, (source, index) => {
+    const text = itemText(source, showing, deps);
+    if (yaml) pieces.push(Buffer.from(`- ${indented(text, '  ')}`));
+    else pieces.push(Buffer.from(`${index === 0 ? '' : ','}\n    ${indented(text, '    ')}`));
+  });
+  const end = page.items.length === 0 ? ']\n}\n' : '\n  ]\n}\n';
+  pieces.push(Buffer.from(yaml ? formatYaml({ kind: meta.kind, metadata }) : end));
+  return pieces;
+}
+
+/** A field of bytes: its tag and its length. */
+function fieldHead(tag: number, length: number): Buffer {
+  const head = Buffer.allocUnsafe(1 + varintLength(length));
+  head[0] = tag;
+  writeVarint(head, length, 1);
+  return head;
+}
+
+async function protobufList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
+  const { resource, shape } = showing;
+  const { protobuf } = deps;
+  // The older list of metadata has its two fields the other way round.
+  const swapped = shape.as !== 'object' && shape.metaVersion === 'v1beta1';
+  const itemTag = swapped ? METADATA_TAG : ITEM_TAG;
+  const metadata = protobuf.encodeMessage(LIST_META, listMetadata(page));
+  const metadataPieces = [fieldHead(swapped ? ITEM_TAG : METADATA_TAG, metadata.length), metadata];
+  const pieces: Buffer[] = swapped ? [] : [...metadataPieces];
+  await eachInTurns(page, showing, (source) => {
+    const message =
+      shape.as === 'object' ? messageOf(source, resource, protobuf) : partialMessage(source, protobuf);
+    pieces.push(fieldHead(itemTag, message.length), message);
+  });
+  if (swapped) pieces.push(...metadataPieces);
+  let length = 0;
+  for (const piece of pieces) length += piece.length;
+  return [envelopeHead(listMeta(showing, deps), length), ...pieces, ENVELOPE_TAIL];
+}
+
+async function tableList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
+  const options = tableOptions(showing, deps);
+  const columns = columnsJson(showing.resource);
+  const pieces: Buffer[] = [Buffer.from(tableHead(options.apiVersion, listMetadata(page), columns))];
+  await eachInTurns(page, showing, (source, index) => {
+    if (index > 0) pieces.push(COMMA);
+    pieces.push(...rowJson(source, options));
+  });
+  pieces.push(Buffer.from(TABLE_TAIL));
+  const { shape, pretty } = showing;
+  if (shape.mediaType === 'json' && !pretty) return pieces;
+  const table: unknown = JSON.parse(Buffer.concat(pieces).toString('utf8'));
+  return [
+    Buffer.from(shape.mediaType === 'yaml' ? formatYaml(table) : `${JSON.stringify(table, null, 2)}\n`),
+  ];
+}
+
+/** A page of a list, in pieces.
+ *  @throws StatusError NotAcceptable if the metadata of one object is asked for */
+export async function encodeList(page: Page, showing: Showing, deps: EncodeDeps): Promise<readonly Buffer[]> {
+  const { shape, pretty } = showing;
+  if (shape.as === 'PartialObjectMetadata') {
+    throw new StatusError(
+      'NotAcceptable',
+      'you requested PartialObjectMetadata, but the requested object is a list',
+    );
+  }
+  if (shape.as === 'Table') return tableList(page, showing, deps);
+  if (shape.mediaType === 'protobuf') return protobufList(page, showing, deps);
+  if (shape.mediaType === 'yaml' || pretty) return textList(page, showing, deps);
+  return jsonList(page, showing, deps);
+}

@@ -1,0 +1,34 @@
+/** Objects without all but their metadata: PartialObjectMetadata, in JSON and in protobuf. */
+import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
+import { META_PACKAGE } from '#api/schema/registry.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiObject } from '../resources/contract.ts';
+import type { Source } from './source.ts';
+
+export type MetaVersion = 'v1' | 'v1beta1';
+
+export const PARTIAL_KIND = 'PartialObjectMetadata';
+/** The messages of both versions are the same. */
+export const PARTIAL_TYPE: string = `${META_PACKAGE}.${PARTIAL_KIND}`;
+
+/** `apiVersion` of Table and PartialObjectMetadata. */
+export const metaApiVersion = ({ apiGroupDomain }: Vocabulary, version: MetaVersion): string =>
+  `meta.${apiGroupDomain}/${version}`;
+
+export function partialObject(object: ApiObject, apiVersion: string): ApiObject {
+  return { kind: PARTIAL_KIND, apiVersion, metadata: object.metadata };
+}
+
+/** JSON of an object's metadata; remembered. */
+export function partialJson(source: Source, apiVersion: string): Buffer {
+  return source.form(`partial ${apiVersion}`, () =>
+    Buffer.from(JSON.stringify(partialObject(source.object(), apiVersion))),
+  );
+}
+
+/** The message of an object's metadata, without an envelope; remembered. */
+export function partialMessage(source: Source, protobuf: ApiProtobuf): Buffer {
+  return source.form('partial protobuf', () =>
+    protobuf.encodeMessage(PARTIAL_TYPE, { metadata: source.object().metadata }),
+  );
+}

@@ -1,0 +1,43 @@
+/** Bodies of PATCH: which kind of patch, and its value. Source: document 1, 4.2. */
+import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { bareMediaType, unsupportedMediaType } from './negotiation.ts';
+import { type ParsedBody, parseBody } from './parse-body.ts';
+
+export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
+
+const PATCH_TYPES: ReadonlyMap<string, PatchType> = new Map<string, PatchType>([
+  ['application/json-patch+json', 'json'],
+  ['application/merge-patch+json', 'merge'],
+  ['application/strategic-merge-patch+json', 'strategic'],
+  ['application/apply-patch+yaml', 'apply'],
+]);
+
+/** @throws StatusError UnsupportedMediaType */
+export function patchTypeOf(contentType: string | undefined): PatchType {
+  const type = PATCH_TYPES.get(bareMediaType(contentType));
+  if (type === undefined) throw unsupportedMediaType([...PATCH_TYPES.keys()].join(', '));
+  return type;
+}
+
+/** @throws StatusError BadRequest */
+export async function parsePatch(
+  body: Buffer,
+  type: PatchType,
+  kind: string,
+  protobuf: ApiProtobuf,
+): Promise<ParsedBody> {
+  const parsed = await parseBody(
+    body,
+    type === 'apply' ? 'yaml' : 'json',
+    { apiVersion: '', kind },
+    protobuf,
+  );
+  const { value } = parsed;
+  const isList = Array.isArray(value);
+  if (typeof value !== 'object' || value === null || isList !== (type === 'json')) {
+    const wanted = type === 'json' ? 'a list of operations' : 'an object';
+    throw new StatusError('BadRequest', `error decoding patch: must be ${wanted}`);
+  }
+  return parsed;
+}

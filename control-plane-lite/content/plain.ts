@@ -1,0 +1,58 @@
+/** Answers that are no objects of a resource: a Status, a Scale, a review, discovery documents. They have one
+ *  representation only, whatever else the client asks for. */
+import type { TypeMeta } from '#api/codec/api-protobuf/envelope.ts';
+import { formatYaml } from '#api/codec/yaml.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import type { ApiRequest } from '../http/contract.ts';
+import type { EncodeStatus } from '../http/status-response.ts';
+import { type EncodeDeps, prettyJson } from './encode.ts';
+import { contentTypeOf, type MediaType, negotiate, type Offer, wantsPretty } from './negotiation.ts';
+
+export interface PlainAnswer {
+  readonly contentType: string;
+  readonly body: Buffer;
+}
+
+type Typed = Readonly<Record<string, unknown>> & TypeMeta;
+
+const isTyped = (object: object): object is Typed =>
+  'kind' in object &&
+  'apiVersion' in object &&
+  typeof object.kind === 'string' &&
+  typeof object.apiVersion === 'string';
+
+function textOf(object: object, mediaType: MediaType, pretty: boolean): string {
+  if (mediaType === 'yaml') return formatYaml(object);
+  return pretty ? `${prettyJson(object)}\n` : JSON.stringify(object);
+}
+
+/** @throws StatusError NotAcceptable, at each call */
+export function createPlainEncoder({
+  vocabulary,
+  protobuf,
+}: EncodeDeps): (request: Pick<ApiRequest, 'headers' | 'query'>, object: object) => PlainAnswer {
+  return ({ headers, query }, object) => {
+    const typed = isTyped(object) && protobuf.typeRefOf(object) !== undefined ? object : undefined;
+    const offer: Offer = { protobuf: typed === undefined ? 'none' : 'all', transforms: true };
+    const { mediaType, pretty } = negotiate(headers.accept, offer, vocabulary);
+    const contentType = contentTypeOf(mediaType, vocabulary);
+    if (mediaType === 'protobuf' && typed !== undefined) return { contentType, body: protobuf.encode(typed) };
+    const forPeople = pretty || wantsPretty(query, headers['user-agent']);
+    return { contentType, body: Buffer.from(textOf(object, mediaType, forPeople)) };
+  };
+}
+
+/** Failures in the form that the client accepts, in JSON if it accepts none. */
+export function createStatusEncoder(deps: EncodeDeps): EncodeStatus {
+  const encode = createPlainEncoder(deps);
+  const query = new URLSearchParams();
+  return (status, accept) => {
+    const whole = { kind: 'Status', apiVersion: 'v1', ...status };
+    try {
+      return encode({ headers: accept === undefined ? {} : { accept }, query }, whole);
+    } catch (error) {
+      if (!(error instanceof StatusError)) throw error;
+      return encode({ headers: {}, query }, whole);
+    }
+  };
+}

@@ -1,0 +1,187 @@
+/** The bytes of watch events. Encoders of equal `id` make equal bytes, so that the cache makes them once for all.
+ *  Source: document 1, 2.3, 4.5 and 6. */
+import { ENVELOPE_TAIL, envelopeHead, watchFrame, wrapMessage } from '#api/codec/api-protobuf/envelope.ts';
+import { formatYaml } from '#api/codec/yaml.ts';
+import type { CachedObject, EventEncoder } from '../cache/contract.ts';
+import type { ApiObject, Resource } from '../resources/contract.ts';
+import { apiVersionOf } from '../resources/facts.ts';
+import { type EncodeDeps, enveloped, prettyJson, type Showing, tableOptions } from './encode.ts';
+import { metaApiVersion, PARTIAL_KIND, PARTIAL_TYPE, partialJson } from './partial.ts';
+import { type Source, sourceOf } from './source.ts';
+import { columnsJson, TABLE_TAIL, tableHead, tableOf } from './table.ts';
+
+/** Everything of an event but its object. */
+type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+
+const headOf = (type: EventType): Buffer => Buffer.from(`{"type":"${type}","object":`);
+const HEADS: Readonly<Record<EventType, Buffer>> = {
+  ADDED: headOf('ADDED'),
+  MODIFIED: headOf('MODIFIED'),
+  DELETED: headOf('DELETED'),
+  BOOKMARK: headOf('BOOKMARK'),
+  ERROR: headOf('ERROR'),
+};
+const CLOSING_BRACE = 0x7d;
+const NEWLINE = 0x0a;
+
+/** `{"type":"ADDED","object":…}` and a line feed, around the object's bytes. */
+export function jsonEvent(type: EventType, object: Buffer): Buffer {
+  const head = HEADS[type];
+  const event = Buffer.allocUnsafe(head.length + object.length + 2);
+  head.copy(event);
+  object.copy(event, head.length);
+  event[event.length - 2] = CLOSING_BRACE;
+  event[event.length - 1] = NEWLINE;
+  return event;
+}
+
+/** A conversion that has to be waited for cannot be part of a watch. */
+export class WatchConversionError extends Error {
+  override readonly name = 'WatchConversionError';
+}
+
+/** An encoder, and what the endpoint itself has to say. */
+export interface WatchForm {
+  readonly encoder: EventEncoder;
+  /** Bytes of an ERROR event. */
+  error(status: object): Buffer;
+  /** Whether messages are no text. */
+  readonly binary: boolean;
+}
+
+/** The annotation of the bookmark after the last synthetic event. */
+const initialEndKey = (domain: string): string => `${domain}/initial-events-end`;
+
+/** Makes encoders; `unique` numbers those that have a state of their own. */
+export function createWatchForms(deps: EncodeDeps): (showing: Showing) => WatchForm {
+  let unique = 0;
+  return (showing) => {
+    const { shape } = showing;
+    unique += 1;
+    if (shape.as === 'Table') return textForm(showing, tableObjects(showing, deps), `#${unique}`);
+    return shape.mediaType === 'protobuf'
+      ? protobufForm(showing, deps)
+      : textForm(showing, plainObjects(showing, deps), '');
+  };
+}
+
+function idOf({ resource, shape, include, pretty }: Showing, own: string): string {
+  const { group, plural } = resource.info;
+  const form = `${shape.mediaType} ${shape.as} ${shape.metaVersion} ${include} ${pretty ? 'pretty' : ''}`;
+  return `${group} ${apiVersionOf(resource.info)} ${plural} ${form}${own}`;
+}
+
+function sourceNow(resource: Resource, cached: CachedObject): Source {
+  const source = sourceOf(resource, cached);
+  if (!(source instanceof Promise)) return source;
+  // Told to the client by what encodes the event; what becomes of it is of no interest.
+  source.catch(() => {});
+  throw new WatchConversionError(`objects of ${resource.info.plural} are converted by a webhook`);
+}
+
+/** Where a bookmark is: an object that has nothing else. */
+function bookmarkObject(
+  meta: { readonly kind: string; readonly apiVersion: string },
+  revision: number,
+  initialEnd: boolean,
+  { vocabulary }: EncodeDeps,
+): ApiObject {
+  const annotations = { [initialEndKey(vocabulary.apiGroupDomain)]: 'true' };
+  return {
+    kind: meta.kind,
+    apiVersion: meta.apiVersion,
+    metadata: { resourceVersion: String(revision), ...(initialEnd ? { annotations } : {}) },
+  };
+}
+
+function shownMeta(
+  { resource, shape }: Showing,
+  { vocabulary }: EncodeDeps,
+): { readonly kind: string; readonly apiVersion: string } {
+  if (shape.as === 'object') return { kind: resource.info.kind, apiVersion: apiVersionOf(resource.info) };
+  return { kind: PARTIAL_KIND, apiVersion: metaApiVersion(vocabulary, shape.metaVersion) };
+}
+
+/** JSON of what stands in the events of a text watch. */
+interface TextObjects {
+  of(cached: CachedObject): Buffer;
+  bookmark(revision: number, initialEnd: boolean): Buffer;
+}
+
+function plainObjects(showing: Showing, deps: EncodeDeps): TextObjects {
+  const { resource, shape } = showing;
+  const meta = shownMeta(showing, deps);
+  return {
+    of(cached) {
+      const source = sourceNow(resource, cached);
+      return shape.as === 'object' ? source.json() : partialJson(source, meta.apiVersion);
+    },
+    bookmark: (revision, initialEnd) =>
+      Buffer.from(JSON.stringify(bookmarkObject(meta, revision, initialEnd, deps))),
+  };
+}
+
+/** The first table of a watch says what the columns are; the later ones leave them out. */
+function tableObjects(showing: Showing, deps: EncodeDeps): TextObjects {
+  const { resource, shape } = showing;
+  const apiVersion = metaApiVersion(deps.vocabulary, shape.metaVersion);
+  let columns = columnsJson(resource);
+  const nextColumns = (): string => {
+    const now = columns;
+    columns = 'null';
+    return now;
+  };
+  return {
+    of: (cached) => tableOf(sourceNow(resource, cached), tableOptions(showing, deps), nextColumns()),
+    bookmark(revision, initialEnd) {
+      const { metadata } = bookmarkObject({ kind: '', apiVersion: '' }, revision, initialEnd, deps);
+      const row = { cells: [], object: { kind: PARTIAL_KIND, apiVersion, metadata } };
+      const head = tableHead(apiVersion, { resourceVersion: String(revision) }, nextColumns());
+      // Nothing to print, but where it ends the initial events somebody has to be told.
+      return Buffer.from(`${head}${initialEnd ? JSON.stringify(row) : ''}${TABLE_TAIL}`);
+    },
+  };
+}
+
+function textForm(showing: Showing, objects: TextObjects, own: string): WatchForm {
+  const { mediaType } = showing.shape;
+  const event = (type: EventType, object: Buffer): Buffer => {
+    if (mediaType === 'json' && !showing.pretty) return jsonEvent(type, object);
+    const value = { type, object: JSON.parse(object.toString('utf8')) as unknown };
+    return Buffer.from(mediaType === 'yaml' ? `---\n${formatYaml(value)}` : `${prettyJson(value)}\n`);
+  };
+  return {
+    binary: false,
+    error: (status) => event('ERROR', Buffer.from(JSON.stringify(status))),
+    encoder: {
+      id: idOf(showing, own),
+      encode: (type, cached) => event(type, objects.of(cached)),
+      bookmark: (revision, initialEnd) => event('BOOKMARK', objects.bookmark(revision, initialEnd)),
+    },
+  };
+}
+
+function protobufForm(showing: Showing, deps: EncodeDeps): WatchForm {
+  const { resource, shape } = showing;
+  const { protobuf } = deps;
+  const typeRef = shape.as === 'object' ? resource.schema.typeRef : PARTIAL_TYPE;
+  if (typeRef === undefined) throw new Error('a kind without a protobuf form was to be watched as protobuf');
+  return {
+    binary: true,
+    error: (status) => watchFrame('ERROR', statusEnvelope(status, deps)),
+    encoder: {
+      id: idOf(showing, ''),
+      encode(type, cached) {
+        const [meta, message] = enveloped(sourceNow(resource, cached), showing, deps);
+        return watchFrame(type, Buffer.concat([envelopeHead(meta, message.length), message, ENVELOPE_TAIL]));
+      },
+      bookmark(revision, initialEnd) {
+        const object = bookmarkObject(shownMeta(showing, deps), revision, initialEnd, deps);
+        return watchFrame('BOOKMARK', wrapMessage(object, protobuf.encodeMessage(typeRef, object)));
+      },
+    },
+  };
+}
+
+const statusEnvelope = (status: object, { protobuf }: EncodeDeps): Buffer =>
+  protobuf.encode({ ...status, kind: 'Status', apiVersion: 'v1' });
