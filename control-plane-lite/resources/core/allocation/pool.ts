@@ -17,7 +17,7 @@ export interface PoolSpace {
 }
 
 export interface PoolDeps {
-  readonly store: Store;
+  readonly store: Pick<Store, 'get' | 'range' | 'put' | 'delete'>;
   /** 0 up to, not including, 1. */
   readonly random: () => number;
   readonly now: () => number;

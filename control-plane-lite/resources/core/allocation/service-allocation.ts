@@ -62,7 +62,7 @@ async function takeGiven(
     result === 'occupied'
       ? `provided ${what} is already allocated`
       : `the provided ${what} is not in the valid range. The range of valid ${what}s is ${pool.space.description}`;
-  refuse(taking, path, text, why);
+  refuse(taking, path, what === 'port' ? Number(text) : text, why);
 }
 
 async function takeAddresses(
