@@ -97,7 +97,9 @@ const shortened = (fault: { readonly kind: string; readonly field: string }): st
 /** `spec.replicas Invalid` for each fault of the changed object. */
 export function faultsOf(subject: KindSubject, changes: Changes = {}): readonly string[] {
   const context = contextWith(subject.context);
-  const faults = subject.entry.strategy.validate?.(objectWith(subject, changes), context) ?? [];
+  const object = objectWith(subject, changes);
+  const { validate, validateCreate } = subject.entry.strategy;
+  const faults = [...(validate?.(object, context) ?? []), ...(validateCreate?.(object, context) ?? [])];
   return faults.map(shortened);
 }
 

@@ -23,7 +23,9 @@ export interface KindRules<T> extends Plain {
   readonly prepareForCreate?: (draft: Mutable<T>, context: StrategyContext) => void;
   readonly prepareForUpdate?: (draft: Mutable<T>, old: T, context: StrategyContext) => void;
   readonly validate?: (faults: Faults, object: T, context: StrategyContext) => void;
-  /** Beside `validate`. */
+  /** Beside `validate`, of a new object. */
+  readonly validateCreate?: (faults: Faults, object: T, context: StrategyContext) => void;
+  /** Beside `validate`, of a changed object. */
   readonly validateUpdate?: (faults: Faults, object: T, old: T, context: StrategyContext) => void;
   readonly warnings?: (object: T, old: T | undefined) => readonly string[];
   readonly generationChanged?: (object: T, old: T) => boolean;
@@ -36,6 +38,7 @@ export function kindStrategy<T>(rules: KindRules<T>): Strategy {
     prepareForCreate,
     prepareForUpdate,
     validate,
+    validateCreate,
     validateUpdate,
     warnings,
     generationChanged,
@@ -54,6 +57,10 @@ export function kindStrategy<T>(rules: KindRules<T>): Strategy {
     }),
     ...(validate && {
       validate: (object, context) => collect((faults) => validate(faults, typed<T>(object), context)),
+    }),
+    ...(validateCreate && {
+      validateCreate: (object, context) =>
+        collect((faults) => validateCreate(faults, typed<T>(object), context)),
     }),
     ...(validateUpdate && {
       validateUpdate: (object, old, context) =>

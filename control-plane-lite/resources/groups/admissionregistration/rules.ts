@@ -1,0 +1,66 @@
+/** Which requests a webhook is asked about. A `*` stands for everything, and then stands alone.
+ *  Source: document 2, 2.6. */
+import type { RuleWithOperations } from '#api/schema/gen/admissionregistration-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+
+const ALL = '*';
+
+/** Every fault of a list in which `*` must be alone. */
+function validateAlone(faults: Faults, items: readonly string[], path: string): void {
+  if (items.length > 1 && items.includes(ALL)) {
+    faults.invalid(path, items, "if '*' is present, must not specify others");
+  }
+}
+
+interface SeenResources {
+  /** `*`/… : that part of every resource. */
+  readonly parts: Set<string>;
+  /** …/`*`: every part of that resource. */
+  readonly resources: Set<string>;
+}
+
+/** A resource that another of the list includes already. */
+function validateResource(faults: Faults, text: string, seen: SeenResources, path: string): void {
+  if (text === '') return faults.required(path);
+  if (!text.includes('/')) return undefined;
+  const [resource = '', part = ''] = text.split('/', 2);
+  if (seen.resources.has(resource)) {
+    faults.invalid(path, text, `if '${resource}/*' is present, must not specify ${text}`);
+  }
+  if (seen.parts.has(part)) faults.invalid(path, text, `if '*/${part}' is present, must not specify ${text}`);
+  if (part === ALL) seen.resources.add(resource);
+  if (resource === ALL) seen.parts.add(part);
+  return undefined;
+}
+
+function validateResources(faults: Faults, resources: readonly string[], path: string): void {
+  if (resources.length === 0) faults.required(path);
+  const seen: SeenResources = { parts: new Set(), resources: new Set() };
+  for (const [index, resource] of resources.entries()) {
+    validateResource(faults, resource, seen, `${path}[${index}]`);
+  }
+  if (resources.length > 1 && resources.includes('*/*')) {
+    faults.invalid(path, resources, "if '*/*' is present, must not specify other resources");
+  }
+  const plain = resources.filter((resource) => !resource.includes('/'));
+  if (plain.length > 1 && plain.includes(ALL)) {
+    const detail = "if '*' is present, must not specify other resources without subresources";
+    faults.invalid(path, resources, detail);
+  }
+}
+
+/** Every fault of one rule. Values are of their enumerations: the decoder saw to that. */
+export function validateRule(faults: Faults, rule: RuleWithOperations, path: string): void {
+  const { operations = [], apiGroups = [], apiVersions = [], resources = [], scope } = rule;
+  if (operations.length === 0) faults.required(`${path}.operations`);
+  validateAlone(faults, operations, `${path}.operations`);
+  if (apiGroups.length === 0) faults.required(`${path}.apiGroups`);
+  validateAlone(faults, apiGroups, `${path}.apiGroups`);
+  if (apiVersions.length === 0) faults.required(`${path}.apiVersions`);
+  validateAlone(faults, apiVersions, `${path}.apiVersions`);
+  for (const [index, version] of apiVersions.entries()) {
+    if (version === '') faults.required(`${path}.apiVersions[${index}]`);
+  }
+  validateResources(faults, resources, `${path}.resources`);
+  if (scope === undefined) faults.required(`${path}.scope`);
+}

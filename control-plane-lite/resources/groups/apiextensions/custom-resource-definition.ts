@@ -1,0 +1,158 @@
+/** CustomResourceDefinitions: names, versions and conversion. What the schemas may say is checked by whoever is
+ *  handed in. Source: apiextensions/v1. */
+
+import type { FieldError } from '#api/meta/field-error.ts';
+import { dns1035LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
+import type {
+  CustomResourceConversion,
+  CustomResourceDefinition,
+  CustomResourceDefinitionSpec,
+} from '#api/schema/gen/apiextensions-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { KindEntry, StrategyContext } from '../../contract.ts';
+import { kindStrategy, type Mutable, statusPart, validateImmutable } from '../kind.ts';
+import { validateWebhookClient } from '../webhook-client.ts';
+import { validateNames } from './names.ts';
+import { validateVersions } from './versions.ts';
+
+type Definition = CustomResourceDefinition;
+
+const SCOPES = ['Cluster', 'Namespaced'];
+const STRATEGIES = ['None', 'Webhook'];
+/** Versions of ConversionReview that the server speaks. */
+export const CONVERSION_VERSIONS: readonly string[] = ['v1', 'v1beta1'];
+
+export interface DefinitionDeps {
+  /** Faults of the schemas of a definition: that they are structural, and fit one another. Default none. */
+  readonly schemaFaults?: (definition: Definition, context: StrategyContext) => readonly FieldError[];
+}
+
+function validateReviewVersions(faults: Faults, versions: readonly string[], path: string): void {
+  if (versions.length === 0) return faults.required(path);
+  for (const [index, version] of versions.entries()) {
+    if (versions.indexOf(version) < index) faults.invalid(`${path}[${index}]`, version, 'duplicate version');
+    faults.invalidAll(`${path}[${index}]`, version, dns1035LabelFaults(version));
+  }
+  if (!versions.some((version) => CONVERSION_VERSIONS.includes(version))) {
+    faults.invalid(path, versions, `must include at least one of ${CONVERSION_VERSIONS.join(', ')}`);
+  }
+  return undefined;
+}
+
+function validateConversion(faults: Faults, { strategy, webhook }: CustomResourceConversion): void {
+  const path = 'spec.conversion';
+  if (strategy === '') return faults.required(`${path}.strategy`);
+  if (!STRATEGIES.includes(strategy)) return faults.unsupported(`${path}.strategy`, strategy, STRATEGIES);
+  if (strategy === 'None') {
+    if (webhook !== undefined) {
+      faults.forbidden(`${path}.webhook`, 'should not be set when strategy is not set to Webhook');
+    }
+    return undefined;
+  }
+  const clientConfig = webhook?.clientConfig;
+  if (clientConfig === undefined)
+    faults.required(`${path}.webhook.clientConfig`, 'required when strategy is set to Webhook');
+  else validateWebhookClient(faults, clientConfig, `${path}.webhook.clientConfig`);
+  validateReviewVersions(
+    faults,
+    webhook?.conversionReviewVersions ?? [],
+    `${path}.webhook.conversionReviewVersions`,
+  );
+  return undefined;
+}
+
+/** Groups of the platform's own domains are for resources that were agreed on. */
+function validateApproval(faults: Faults, { metadata, spec }: Definition, vocabulary: Vocabulary): void {
+  const { group } = spec;
+  const domains = [vocabulary.domain, vocabulary.apiGroupDomain];
+  if (!domains.some((domain) => group === domain || group.endsWith(`.${domain}`))) return;
+  const annotation = `api-approved.${vocabulary.domain}`;
+  const path = `metadata.annotations[${annotation}]`;
+  const approval = metadata?.annotations?.[annotation] ?? '';
+  if (approval === '') {
+    faults.required(path, `protected groups must have approval annotation "${annotation}"`);
+  } else if (!approval.startsWith('unapproved') && !URL.canParse(approval)) {
+    const detail = `protected groups must have approval annotation "${annotation}" with either a URL or a reason starting with "unapproved"`;
+    faults.invalid(path, approval, detail);
+  }
+}
+
+function validateSpec(faults: Faults, spec: CustomResourceDefinitionSpec): void {
+  const { group, names, scope, versions, conversion, preserveUnknownFields = false } = spec;
+  if (group === '') faults.required('spec.group');
+  else {
+    faults.invalidAll('spec.group', group, dns1123SubdomainFaults(group));
+    if (!group.includes('.')) faults.invalid('spec.group', group, 'should be a domain with at least one dot');
+  }
+  if (!SCOPES.includes(scope)) faults.unsupported('spec.scope', scope, SCOPES);
+  if (preserveUnknownFields) {
+    const detail = 'must be false; say so in the schema where unknown members are to be kept';
+    faults.invalid('spec.preserveUnknownFields', true, detail);
+  }
+  validateVersions(faults, versions, 'spec.versions');
+  validateNames(faults, names, 'spec.names');
+  if (conversion !== undefined) validateConversion(faults, conversion);
+}
+
+function validateStored(faults: Faults, { spec, status }: Definition): void {
+  const stored = status?.storedVersions ?? [];
+  const path = 'status.storedVersions';
+  if (stored.length === 0) faults.invalid(path, stored, 'must have at least one stored version');
+  for (const [index, name] of stored.entries()) {
+    if (!spec.versions.some((version) => version.name === name)) {
+      faults.invalid(`${path}[${index}]`, name, 'must appear in spec.versions');
+    }
+  }
+  const storage = spec.versions.find((version) => version.storage)?.name;
+  if (storage !== undefined && stored.length > 0 && !stored.includes(storage)) {
+    faults.invalid(path, stored, `must have the storage version ${storage}`);
+  }
+}
+
+/** Every version that objects were ever stored in is remembered until somebody says that none is left. */
+function noteStorage(draft: Mutable<Definition>): void {
+  const storage = draft.spec.versions.find((version) => version.storage)?.name;
+  if (storage === undefined) return;
+  draft.status ??= {};
+  const stored = draft.status.storedVersions ?? [];
+  if (!stored.includes(storage)) draft.status.storedVersions = [...stored, storage];
+}
+
+const isEstablished = ({ status }: Definition): boolean =>
+  status?.conditions?.some(({ type, status: holds }) => type === 'Established' && holds === 'True') === true;
+
+export function createCustomResourceDefinition({ schemaFaults }: DefinitionDeps = {}): KindEntry {
+  return {
+    strategy: kindStrategy<Definition>({
+      unconditionalUpdate: false,
+      prepareForCreate(draft) {
+        draft.status = {};
+        noteStorage(draft);
+      },
+      prepareForUpdate: noteStorage,
+      validate(faults, object, context) {
+        const { metadata, spec } = object;
+        const name = metadata?.name ?? '';
+        if (name !== `${spec.names.plural}.${spec.group}`) {
+          faults.invalid('metadata.name', name, 'must be spec.names.plural+"."+spec.group');
+        }
+        validateSpec(faults, spec);
+        validateStored(faults, object);
+        for (const { kind, field, detail, badValue } of schemaFaults?.(object, context) ?? []) {
+          faults.add(kind, field, detail, badValue);
+        }
+      },
+      validateCreate: (faults, object, { vocabulary }) => validateApproval(faults, object, vocabulary),
+      validateUpdate(faults, object, old) {
+        const { spec } = object;
+        validateImmutable(faults, spec.group, old.spec.group, 'spec.group');
+        validateImmutable(faults, spec.names.plural, old.spec.names.plural, 'spec.names.plural');
+        if (!isEstablished(old)) return;
+        validateImmutable(faults, spec.scope, old.spec.scope, 'spec.scope');
+        validateImmutable(faults, spec.names.kind, old.spec.names.kind, 'spec.names.kind');
+      },
+    }),
+    parts: { status: statusPart<Definition>({ validate: validateStored }) },
+  };
+}

@@ -1,0 +1,98 @@
+/** APIServices: which server has which version of a group. Source: apiregistration/v1. */
+import { dns1035LabelFaults, dns1123SubdomainFaults, portNumberFaults } from '#api/meta/names.ts';
+import { formatTime } from '#api/meta/time.ts';
+import type { APIService, APIServiceCondition, APIServiceSpec } from '#api/schema/gen/apiregistration-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import type { KindEntry } from '../../contract.ts';
+import { ageOf } from '../../rows.ts';
+import { kindStrategy, statusPart } from '../kind.ts';
+import { pathSegmentFaults } from '../names.ts';
+
+const HIGHEST_GROUP_PRIORITY = 20_000;
+const HIGHEST_VERSION_PRIORITY = 1000;
+
+/** What is served here is always there. */
+const localCondition = (nowMs: number): APIServiceCondition => ({
+  type: 'Available',
+  status: 'True',
+  lastTransitionTime: formatTime(nowMs),
+  reason: 'Local',
+  message: 'Local APIServices are always available',
+});
+
+function validateName(faults: Faults, name: string, { group = '', version = '' }: APIServiceSpec): void {
+  const wanted = `${version}.${group}`;
+  if (name !== wanted) faults.invalid('metadata.name', name, 'must be `spec.version+"."+spec.group`');
+  if (group === '' && version !== 'v1') {
+    faults.required('spec.group', 'only v1 may have an empty group');
+  } else if (group !== '') faults.invalidAll('spec.group', group, dns1123SubdomainFaults(group));
+  if (version === '') faults.required('spec.version');
+  else faults.invalidAll('spec.version', version, dns1035LabelFaults(version));
+}
+
+function validatePriorities(faults: Faults, spec: APIServiceSpec): void {
+  const { groupPriorityMinimum, versionPriority } = spec;
+  const check = (value: number, highest: number, path: string): void => {
+    if (value > 0 && value <= highest) return;
+    faults.invalid(path, value, `must be positive and less than or equal to ${highest}`);
+  };
+  check(groupPriorityMinimum, HIGHEST_GROUP_PRIORITY, 'spec.groupPriorityMinimum');
+  check(versionPriority, HIGHEST_VERSION_PRIORITY, 'spec.versionPriority');
+}
+
+function validateServer(faults: Faults, spec: APIServiceSpec): void {
+  const { service, caBundle = '', insecureSkipTLSVerify = false } = spec;
+  if (service === undefined) {
+    if (caBundle !== '') faults.invalid('spec.caBundle', '', 'local APIServices may not have a caBundle');
+    if (insecureSkipTLSVerify) {
+      faults.invalid(
+        'spec.insecureSkipTLSVerify',
+        true,
+        'local APIServices may not have insecureSkipTLSVerify',
+      );
+    }
+    return;
+  }
+  if ((service.namespace ?? '') === '') faults.required('spec.service.namespace');
+  if ((service.name ?? '') === '') faults.required('spec.service.name');
+  if (service.port !== undefined) {
+    faults.invalidAll('spec.service.port', service.port, portNumberFaults(service.port));
+  }
+  if (insecureSkipTLSVerify && caBundle !== '') {
+    faults.invalid('spec.insecureSkipTLSVerify', true, 'may not be true if caBundle is present');
+  }
+}
+
+function availableCell({ status }: APIService): string {
+  const available = status?.conditions?.find(({ type }) => type === 'Available');
+  if (available === undefined) return 'Unknown';
+  return available.status === 'True' ? 'True' : `${available.status} (${available.reason ?? ''})`;
+}
+
+export const apiService: KindEntry = {
+  strategy: kindStrategy<APIService>({
+    nameFaults: pathSegmentFaults,
+    unconditionalUpdate: false,
+    countsGeneration: false,
+    prepareForCreate(draft, { nowMs }) {
+      draft.status = draft.spec?.service === undefined ? { conditions: [{ ...localCondition(nowMs) }] } : {};
+    },
+    validate(faults, { metadata, spec }) {
+      if (spec === undefined) return faults.required('spec');
+      validateName(faults, metadata?.name ?? '', spec);
+      validatePriorities(faults, spec);
+      validateServer(faults, spec);
+      return undefined;
+    },
+    row: (object, { nowMs }) => {
+      const { service } = object.spec ?? {};
+      return [
+        object.metadata?.name ?? '',
+        service === undefined ? 'Local' : `${service.namespace}/${service.name}`,
+        availableCell(object),
+        ageOf(object, nowMs),
+      ];
+    },
+  }),
+  parts: { status: statusPart<APIService>() },
+};

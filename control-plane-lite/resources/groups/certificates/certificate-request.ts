@@ -1,0 +1,114 @@
+/** Requests for certificates (PKCS #10): that they can be read, and that whoever made one has its key.
+ *  Source: RFC 2986; RFC 7468. */
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+
+/** A text or structure that is no request, or whose signature is not of its key. */
+export class CertificateRequestError extends Error {
+  override readonly name = 'CertificateRequestError';
+  readonly reason = 'InvalidCertificateRequest';
+}
+
+const LABEL = /^-----BEGIN CERTIFICATE REQUEST-----$([\s\S]*?)^-----END CERTIFICATE REQUEST-----$/m;
+
+const SEQUENCE = 0x30;
+const OBJECT_IDENTIFIER = 0x06;
+const BIT_STRING = 0x03;
+const INTEGER = 0x02;
+
+interface DerValue {
+  readonly tag: number;
+  /** The value with its tag and length. */
+  readonly whole: Buffer;
+  readonly content: Buffer;
+}
+
+/** The values that stand one after the other. Lengths must be definite and in their shortest form. */
+function readValues(bytes: Buffer): readonly DerValue[] {
+  const values: DerValue[] = [];
+  for (let offset = 0; offset < bytes.length; ) {
+    const { start, length } = readLength(bytes, offset + 1);
+    const end = start + length;
+    const tag = bytes[offset];
+    if (tag === undefined || end > bytes.length)
+      throw new CertificateRequestError('the DER structure is cut off');
+    values.push({ tag, whole: bytes.subarray(offset, end), content: bytes.subarray(start, end) });
+    offset = end;
+  }
+  return values;
+}
+
+function readLength(bytes: Buffer, offset: number): { readonly start: number; readonly length: number } {
+  const first = bytes[offset];
+  if (first === undefined) throw new CertificateRequestError('the DER structure is cut off');
+  if (first < 0x80) return { start: offset + 1, length: first };
+  const count = first & 0x7f;
+  if (count < 1 || count > 4 || offset + count >= bytes.length) {
+    throw new CertificateRequestError('the DER structure has a length that is none');
+  }
+  return { start: offset + 1 + count, length: bytes.readUIntBE(offset + 1, count) };
+}
+
+function expectTag(value: DerValue | undefined, tag: number, what: string): DerValue {
+  if (value?.tag !== tag) throw new CertificateRequestError(`the request has no ${what}`);
+  return value;
+}
+
+/** Digests by the signature algorithm's identifier in hexadecimal; Ed25519 has none of its own. */
+const DIGESTS: ReadonlyMap<string, string | null> = new Map([
+  ['2a864886f70d01010b', 'sha256'],
+  ['2a864886f70d01010c', 'sha384'],
+  ['2a864886f70d01010d', 'sha512'],
+  ['2a8648ce3d040302', 'sha256'],
+  ['2a8648ce3d040303', 'sha384'],
+  ['2a8648ce3d040304', 'sha512'],
+  ['2b6570', null],
+]);
+
+function readKey(der: Buffer): KeyObject {
+  try {
+    return createPublicKey({ key: der, format: 'der', type: 'spki' });
+  } catch (error) {
+    throw new CertificateRequestError('the request has no public key that can be used', { cause: error });
+  }
+}
+
+function isSigned(digest: string | null, signed: Buffer, key: KeyObject, signature: Buffer): boolean {
+  try {
+    return verify(digest, signed, key, signature);
+  } catch (error) {
+    throw new CertificateRequestError('the signature is not of the kind of the key', { cause: error });
+  }
+}
+
+export interface CertificateRequest {
+  readonly publicKey: KeyObject;
+  /** DER of the subject's name. */
+  readonly subject: Buffer;
+}
+
+/** Reads a request in PEM form and checks its signature.
+ *  @throws CertificateRequestError */
+export function parseCertificateRequest(pem: string): CertificateRequest {
+  const body = LABEL.exec(pem)?.[1];
+  if (body === undefined) {
+    throw new CertificateRequestError('PEM block type must be CERTIFICATE REQUEST');
+  }
+  const [request, ...rest] = readValues(Buffer.from(body, 'base64'));
+  if (rest.length > 0) throw new CertificateRequestError('the request is followed by something else');
+  const [info, algorithm, signature] = readValues(expectTag(request, SEQUENCE, 'structure').content);
+  const signed = expectTag(info, SEQUENCE, 'information');
+  const [version, subject, publicKey] = readValues(signed.content);
+  expectTag(version, INTEGER, 'version');
+  const [identifier] = readValues(expectTag(algorithm, SEQUENCE, 'signature algorithm').content);
+  const oid = expectTag(identifier, OBJECT_IDENTIFIER, 'signature algorithm').content.toString('hex');
+  const digest = DIGESTS.get(oid);
+  if (digest === undefined) throw new CertificateRequestError('the signature algorithm is not known');
+  const key = readKey(expectTag(publicKey, SEQUENCE, 'public key').whole);
+  // The first byte of a bit string says how many bits of the last are unused.
+  const bits = expectTag(signature, BIT_STRING, 'signature').content;
+  if (bits[0] !== 0) throw new CertificateRequestError('the signature is not of whole bytes');
+  if (!isSigned(digest, signed.whole, key, bits.subarray(1))) {
+    throw new CertificateRequestError('the signature is not of the key in the request');
+  }
+  return { publicKey: key, subject: expectTag(subject, SEQUENCE, 'subject').whole };
+}

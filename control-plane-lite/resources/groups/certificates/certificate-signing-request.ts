@@ -1,0 +1,229 @@
+/** CertificateSigningRequests: what is asked for never changes; approval and status each have their own part.
+ *  Who may approve and sign is for authorization. Source: document 2, 2.5 and 3; certificates/v1. */
+import { X509Certificate } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import { dns1123SubdomainFaults } from '#api/meta/names.ts';
+import { formatTime } from '#api/meta/time.ts';
+import { parsePem } from '#api/pki/pem.ts';
+import type {
+  CertificateSigningRequest,
+  CertificateSigningRequestCondition,
+  CertificateSigningRequestSpec,
+} from '#api/schema/gen/certificates-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import type { KindEntry, StrategyContext } from '../../contract.ts';
+import { ageOf } from '../../rows.ts';
+import { kindStrategy, type Mutable, statusPart } from '../kind.ts';
+import { pathSegmentFaults } from '../names.ts';
+import { CertificateRequestError, parseCertificateRequest } from './certificate-request.ts';
+
+type Request = CertificateSigningRequest;
+type Condition = CertificateSigningRequestCondition;
+
+const SHORTEST_SECONDS = 600;
+/** A domain, a slash, and as much again as a resource's name can have. */
+const LONGEST_SIGNER = 571;
+const DECISIONS: readonly string[] = ['Approved', 'Denied'];
+const ALWAYS_TRUE: readonly string[] = [...DECISIONS, 'Failed'];
+const STATUSES = ['True', 'False', 'Unknown'];
+
+/** Who asks: what a client says of it counts for nothing. */
+const REQUESTOR = ['username', 'uid', 'groups', 'extra'] as const;
+
+const decode64 = (text: string): string => Buffer.from(text, 'base64').toString('latin1');
+
+function validateSigner(faults: Faults, name: string, path: string): void {
+  if (name === '') return faults.required(path);
+  if (name.length > LONGEST_SIGNER) {
+    faults.add('FieldValueTooLong', path, `must have at most ${LONGEST_SIGNER} characters`, name);
+  }
+  const [domain = '', signer = '', ...more] = name.split('/');
+  if (signer === '' || more.length > 0) {
+    const form = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
+    return faults.invalid(path, name, form);
+  }
+  faults.invalidAll(path, domain, dns1123SubdomainFaults(domain));
+  if (!domain.includes('.')) {
+    faults.invalid(path, domain, 'should be a domain with at least two segments separated by dots');
+  }
+  faults.invalidAll(path, signer, dns1123SubdomainFaults(signer));
+  return undefined;
+}
+
+function validateRequest(faults: Faults, spec: CertificateSigningRequestSpec): void {
+  if (spec.request === '') return faults.required('spec.request');
+  try {
+    parseCertificateRequest(decode64(spec.request));
+  } catch (error) {
+    if (!(error instanceof CertificateRequestError)) throw error;
+    faults.invalid('spec.request', spec.request, error.message);
+  }
+  return undefined;
+}
+
+function validateSpec(
+  faults: Faults,
+  spec: CertificateSigningRequestSpec,
+  { vocabulary }: StrategyContext,
+): void {
+  const { signerName, expirationSeconds, usages = [] } = spec;
+  validateRequest(faults, spec);
+  if (usages.length === 0) faults.required('spec.usages');
+  for (const [index, usage] of usages.entries()) {
+    if (usages.indexOf(usage) < index) faults.duplicate(`spec.usages[${index}]`, usage);
+  }
+  validateSigner(faults, signerName, 'spec.signerName');
+  if (signerName === `${vocabulary.domain}/legacy-unknown`) {
+    faults.invalid('spec.signerName', signerName, 'may not be used with this version of the API');
+  }
+  if (expirationSeconds !== undefined && expirationSeconds < SHORTEST_SECONDS) {
+    const detail = `may not specify a duration less than ${SHORTEST_SECONDS} seconds (10 minutes)`;
+    faults.invalid('spec.expirationSeconds', expirationSeconds, detail);
+  }
+}
+
+const conditionsOf = ({ status }: Request): readonly Condition[] => status?.conditions ?? [];
+
+function validateConditions(faults: Faults, conditions: readonly Condition[]): void {
+  const path = 'status.conditions';
+  const seen = new Set<string>();
+  for (const [index, { type, status }] of conditions.entries()) {
+    const at = `${path}[${index}]`;
+    if (type === '') faults.required(`${at}.type`);
+    if (status === '') faults.required(`${at}.status`);
+    else if (ALWAYS_TRUE.includes(type) && status !== 'True') {
+      faults.unsupported(`${at}.status`, status, ['True']);
+    } else if (!STATUSES.includes(status)) faults.unsupported(`${at}.status`, status, STATUSES);
+    if (seen.has(type)) faults.duplicate(`${at}.type`, type);
+    seen.add(type);
+  }
+  if (seen.has('Approved') && seen.has('Denied')) {
+    faults.invalid(path, 'Denied', 'Approved and Denied conditions are mutually exclusive');
+  }
+}
+
+const withoutTime = ({ type, status, reason = '', message = '' }: Condition): object => ({
+  type,
+  status,
+  reason,
+  message,
+});
+
+const ofType = (request: Request, type: string): readonly object[] =>
+  conditionsOf(request)
+    .filter((condition) => condition.type === type)
+    .map(withoutTime);
+
+/** Conditions of some types may be added by some parts, and are never changed or taken away. */
+function validateDecisions(faults: Faults, object: Request, old: Request, mayAdd: readonly string[]): void {
+  for (const type of ALWAYS_TRUE) {
+    const [now, before] = [ofType(object, type), ofType(old, type)];
+    if (isDeepStrictEqual(now, before)) continue;
+    if (now.length < before.length) {
+      faults.forbidden(
+        'status.conditions',
+        `updates may not remove a condition of type ${JSON.stringify(type)}`,
+      );
+    } else if (before.length === 0 && !mayAdd.includes(type)) {
+      faults.forbidden(
+        'status.conditions',
+        `updates may not add a condition of type ${JSON.stringify(type)}`,
+      );
+    }
+  }
+}
+
+function isCertificates(pem: string): boolean {
+  const blocks = parsePem(pem);
+  if (blocks.length === 0 || blocks.some(({ label }) => label !== 'CERTIFICATE')) return false;
+  try {
+    return blocks.every(({ der }) => new X509Certificate(der).serialNumber !== '');
+  } catch {
+    // Whatever a certificate can have wrong with it, it is none.
+    return false;
+  }
+}
+
+function validateCertificate(faults: Faults, object: Request, old: Request): void {
+  const [certificate = '', before = ''] = [object.status?.certificate, old.status?.certificate];
+  if (certificate === before) return;
+  if (before !== '')
+    faults.forbidden('status.certificate', 'updates may not change a certificate that is set');
+  else if (!isCertificates(decode64(certificate))) {
+    faults.invalid('status.certificate', '<certificate data>', 'must be certificates in PEM form');
+  }
+}
+
+/** Says since when a condition holds, where whoever set it did not. */
+function stampConditions(draft: Mutable<Request>, old: Request, nowMs: number): void {
+  const now = formatTime(nowMs);
+  for (const condition of draft.status?.conditions ?? []) {
+    const before = conditionsOf(old).find(({ type }) => type === condition.type);
+    condition.lastUpdateTime ??= now;
+    const since = before?.status === condition.status ? before.lastTransitionTime : undefined;
+    condition.lastTransitionTime ??= since ?? now;
+  }
+}
+
+/** Through approval only conditions change, through the status everything but decisions. */
+function keepStatusButConditions(draft: Mutable<Request>, old: Request): void {
+  const { conditions: _, ...others } = old.status ?? {};
+  const { conditions } = draft.status ?? {};
+  draft.status = { ...others, ...(conditions && { conditions }) };
+}
+
+function conditionCell(object: Request): string {
+  const types = conditionsOf(object).map(({ type }) => type);
+  const decided = ['Approved', 'Denied', 'Failed'].filter((type) => types.includes(type));
+  const issued = (object.status?.certificate ?? '') === '' ? [] : ['Issued'];
+  return decided.length === 0 && issued.length === 0 ? 'Pending' : [...decided, ...issued].join(',');
+}
+
+export const certificateSigningRequest: KindEntry = {
+  strategy: kindStrategy<Request>({
+    nameFaults: pathSegmentFaults,
+    countsGeneration: false,
+    prepareForCreate(draft, { user }) {
+      for (const member of REQUESTOR) delete draft.spec[member];
+      Object.assign(draft.spec, {
+        username: user.name,
+        ...(user.uid !== undefined && user.uid !== '' && { uid: user.uid }),
+        ...(user.groups.length > 0 && { groups: [...user.groups] }),
+        ...(Object.keys(user.extra).length > 0 && { extra: structuredClone(user.extra) }),
+      });
+      draft.status = {};
+    },
+    prepareForUpdate: (draft, old) => {
+      Object.assign(draft, { spec: structuredClone(old.spec) });
+    },
+    validateCreate: (faults, { spec }, context) => validateSpec(faults, spec, context),
+    selectableFields: { 'spec.signerName': ({ spec }) => spec.signerName },
+    row: (object, { nowMs }) => [
+      object.metadata?.name ?? '',
+      ageOf(object, nowMs),
+      object.spec.signerName,
+      object.spec.username ?? '',
+      conditionCell(object),
+    ],
+  }),
+  parts: {
+    approval: statusPart<Request>({
+      prepare(draft, old, { nowMs }) {
+        keepStatusButConditions(draft, old);
+        stampConditions(draft, old, nowMs);
+      },
+      validate(faults, object, old) {
+        validateConditions(faults, conditionsOf(object));
+        validateDecisions(faults, object, old, DECISIONS);
+      },
+    }),
+    status: statusPart<Request>({
+      prepare: (draft, old, { nowMs }) => stampConditions(draft, old, nowMs),
+      validate(faults, object, old) {
+        validateConditions(faults, conditionsOf(object));
+        validateDecisions(faults, object, old, ['Failed']);
+        validateCertificate(faults, object, old);
+      },
+    }),
+  },
+};

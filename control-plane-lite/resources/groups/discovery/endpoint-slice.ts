@@ -1,0 +1,127 @@
+/** EndpointSlices. Source: discovery/v1. */
+import { isDeepStrictEqual } from 'node:util';
+import { ipFamilyOf, nonSpecialIpFaults } from '#api/meta/ip.ts';
+import {
+  dns1123LabelFaults,
+  dns1123SubdomainFaults,
+  portNumberFaults,
+  qualifiedNameFaults,
+} from '#api/meta/names.ts';
+import type { Endpoint, EndpointPort, EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import type { KindEntry } from '../../contract.ts';
+import { ageOf, UNSET } from '../../rows.ts';
+import { validateLabelMap } from '../conditions.ts';
+import { kindStrategy, validateImmutable } from '../kind.ts';
+
+const MAX_ENDPOINTS = 1000;
+const MAX_ADDRESSES = 100;
+const MAX_PORTS = 100;
+const MAX_TOPOLOGY = 16;
+const MAX_ZONES = 8;
+const MOST_SHOWN = 3;
+const MOST_PORTS_SHOWN = 3;
+
+const tooMany = (faults: Faults, count: number, max: number, path: string): void => {
+  if (count > max) faults.add('FieldValueTooMany', path, `must have at most ${max} items`, count);
+};
+
+function validateAddress(faults: Faults, address: string, type: string, path: string): void {
+  if (type === 'FQDN') {
+    const name = address.endsWith('.') ? address.slice(0, -1) : address;
+    const faultsOfName = dns1123SubdomainFaults(name);
+    const form = name.includes('.') ? faultsOfName : ['should be a domain with at least two segments'];
+    faults.invalidAll(path, address, faultsOfName.length > 0 ? faultsOfName : form);
+    return;
+  }
+  if (ipFamilyOf(address) !== type) faults.invalid(path, address, `must be an ${type} address`);
+  else faults.invalidAll(path, address, nonSpecialIpFaults(address));
+}
+
+function validateHints(faults: Faults, { hints }: Endpoint, path: string): void {
+  const zones = hints?.forZones ?? [];
+  tooMany(faults, zones.length, MAX_ZONES, path);
+  const seen = new Set<string>();
+  for (const [index, { name }] of zones.entries()) {
+    if (name === '') faults.required(`${path}[${index}].name`);
+    if (seen.has(name)) faults.duplicate(`${path}[${index}].name`, name);
+    seen.add(name);
+  }
+}
+
+function validateEndpoint(faults: Faults, endpoint: Endpoint, type: string, path: string): void {
+  const { addresses, hostname, nodeName, deprecatedTopology = {} } = endpoint;
+  if (addresses.length === 0) faults.required(`${path}.addresses`, 'must contain at least 1 address');
+  tooMany(faults, addresses.length, MAX_ADDRESSES, `${path}.addresses`);
+  for (const [index, address] of addresses.entries()) {
+    validateAddress(faults, address, type, `${path}.addresses[${index}]`);
+  }
+  if (nodeName !== undefined)
+    faults.invalidAll(`${path}.nodeName`, nodeName, dns1123SubdomainFaults(nodeName));
+  tooMany(faults, Object.keys(deprecatedTopology).length, MAX_TOPOLOGY, `${path}.deprecatedTopology`);
+  validateLabelMap(faults, deprecatedTopology, `${path}.deprecatedTopology`);
+  if (hostname !== undefined) faults.invalidAll(`${path}.hostname`, hostname, dns1123LabelFaults(hostname));
+  validateHints(faults, endpoint, `${path}.hints.forZones`);
+}
+
+function validatePorts(faults: Faults, ports: readonly EndpointPort[]): void {
+  tooMany(faults, ports.length, MAX_PORTS, 'ports');
+  const names = new Set<string>();
+  for (const [index, { name = '', protocol, port, appProtocol }] of ports.entries()) {
+    const path = `ports[${index}]`;
+    if (names.has(name)) faults.duplicate(`${path}.name`, name);
+    names.add(name);
+    if (name !== '') faults.invalidAll(`${path}.name`, name, dns1123LabelFaults(name));
+    if (protocol === undefined) faults.required(`${path}.protocol`);
+    if (port !== undefined) faults.invalidAll(`${path}.port`, port, portNumberFaults(port));
+    if (appProtocol !== undefined) {
+      faults.invalidAll(`${path}.appProtocol`, appProtocol, qualifiedNameFaults(appProtocol));
+    }
+  }
+}
+
+function portsCell(ports: readonly EndpointPort[]): string {
+  if (ports.length === 0) return UNSET;
+  const texts = ports.map(({ port, name = '' }) => (port === undefined ? name : String(port)));
+  return shortened(texts, MOST_PORTS_SHOWN);
+}
+
+function endpointsCell(endpoints: readonly Endpoint[]): string {
+  if (endpoints.length === 0) return UNSET;
+  return shortened(
+    endpoints.flatMap(({ addresses }) => addresses),
+    MOST_SHOWN,
+  );
+}
+
+function shortened(texts: readonly string[], most: number): string {
+  const more = texts.length - most;
+  return more > 0 ? `${texts.slice(0, most).join(',')} + ${more} more...` : texts.join(',');
+}
+
+export const endpointSlice: KindEntry = {
+  strategy: kindStrategy<EndpointSlice>({
+    countsGeneration: true,
+    generationChanged: (object, old) => {
+      const { metadata, ...content } = object;
+      const { metadata: oldMetadata, ...before } = old;
+      return !isDeepStrictEqual(content, before) || !isDeepStrictEqual(metadata?.labels, oldMetadata?.labels);
+    },
+    validate(faults, { addressType, endpoints, ports = [] }) {
+      tooMany(faults, endpoints.length, MAX_ENDPOINTS, 'endpoints');
+      for (const [index, endpoint] of endpoints.slice(0, MAX_ENDPOINTS).entries()) {
+        validateEndpoint(faults, endpoint, addressType, `endpoints[${index}]`);
+      }
+      validatePorts(faults, ports);
+    },
+    validateUpdate: (faults, object, old) =>
+      validateImmutable(faults, object.addressType, old.addressType, 'addressType'),
+    row: (object, { nowMs }) => [
+      object.metadata?.name ?? '',
+      object.addressType,
+      portsCell(object.ports ?? []),
+      endpointsCell(object.endpoints),
+      ageOf(object, nowMs),
+    ],
+  }),
+};

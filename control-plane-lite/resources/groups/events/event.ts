@@ -1,0 +1,131 @@
+/** Events of the newer API. They are stored as those of the core group, which have other names for the same.
+ *  Source: events/v1. */
+import { qualifiedNameFaults } from '#api/meta/names.ts';
+import type { Event as CoreEvent } from '#api/schema/gen/core-v1.ts';
+import type { Event } from '#api/schema/gen/events-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiObject, Cell, Conversion, KindEntry } from '../../contract.ts';
+import { formatSince } from '../../rows.ts';
+import { kindStrategy, type RowContext } from '../kind.ts';
+
+const LONGEST_WORD = 128;
+const LONGEST_NOTE = 1024;
+const TYPES = ['Normal', 'Warning'];
+const DEPRECATED = [
+  'deprecatedSource',
+  'deprecatedFirstTimestamp',
+  'deprecatedLastTimestamp',
+  'deprecatedCount',
+] as const;
+
+/** Members of both, by their names here and in the core group. */
+const NAMES: readonly (readonly [here: string, core: string])[] = [
+  ['note', 'message'],
+  ['regarding', 'involvedObject'],
+  ['reportingController', 'reportingComponent'],
+  ['deprecatedSource', 'source'],
+  ['deprecatedFirstTimestamp', 'firstTimestamp'],
+  ['deprecatedLastTimestamp', 'lastTimestamp'],
+  ['deprecatedCount', 'count'],
+];
+const TO_CORE: ReadonlyMap<string, string> = new Map(NAMES);
+const FROM_CORE: ReadonlyMap<string, string> = new Map(NAMES.map(([here, core]) => [core, here]));
+
+function renamed(draft: ApiObject, names: ReadonlyMap<string, string>, apiVersion: string): ApiObject {
+  const made: ApiObject = { apiVersion, kind: draft.kind, metadata: draft.metadata };
+  for (const [member, value] of Object.entries(draft)) {
+    if (member !== 'apiVersion') made[names.get(member) ?? member] = value;
+  }
+  return made;
+}
+
+/** Between events of this group and those of the core group, which are stored. */
+export function createEventConversion({ apiGroupDomain }: Vocabulary): Conversion {
+  return {
+    toStorage: (draft) => renamed({ regarding: {}, ...draft }, TO_CORE, 'v1'),
+    fromStorage: (draft) => renamed(draft, FROM_CORE, `events.${apiGroupDomain}/v1`),
+  };
+}
+
+function validateWord(faults: Faults, text: string | undefined, path: string): void {
+  if (text === undefined || text === '') faults.required(path);
+  else if (text.length > LONGEST_WORD)
+    faults.invalid(path, '', `can have at most ${LONGEST_WORD} characters`);
+}
+
+function validateEvent(faults: Faults, event: Event, systemNamespace: string): void {
+  const { metadata, regarding, reportingController = '', note = '', type = '' } = event;
+  const namespace = metadata?.namespace ?? '';
+  const about = regarding?.namespace ?? '';
+  if (about === '' ? namespace !== 'default' && namespace !== systemNamespace : about !== namespace) {
+    faults.invalid('regarding.namespace', about, 'does not match event.namespace');
+  }
+  // The decoder gives what is missing its empty form.
+  if (event.eventTime === undefined || event.eventTime === '') faults.required('eventTime');
+  if (reportingController === '') faults.required('reportingController');
+  else
+    faults.invalidAll('reportingController', reportingController, qualifiedNameFaults(reportingController));
+  validateWord(faults, event.reportingInstance, 'reportingInstance');
+  validateWord(faults, event.action, 'action');
+  validateWord(faults, event.reason, 'reason');
+  if (!TYPES.includes(type)) faults.invalid('type', type, 'has invalid value');
+  for (const member of DEPRECATED) {
+    if (event[member] !== undefined) faults.invalid(member, event[member], 'needs to be unset');
+  }
+  if (note.length > LONGEST_NOTE) faults.invalid('note', '', `can have at most ${LONGEST_NOTE} characters`);
+}
+
+const INVOLVED = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'] as const;
+
+/** What is stored is of the core group; what a watcher of this group sees is not. */
+type EitherEvent = Partial<Event> & Partial<Omit<CoreEvent, keyof Event>>;
+
+const SELECTABLE: Readonly<Record<string, (event: EitherEvent) => string>> = {
+  ...Object.fromEntries(
+    INVOLVED.map((member) => [
+      `regarding.${member}`,
+      ({ regarding, involvedObject }: EitherEvent) => (regarding ?? involvedObject)?.[member] ?? '',
+    ]),
+  ),
+  reason: ({ reason = '' }) => reason,
+  reportingController: ({ reportingController, reportingComponent = '' }) =>
+    reportingController ?? reportingComponent,
+  type: ({ type = '' }) => type,
+};
+
+function eventRow(event: EitherEvent, { nowMs }: RowContext): readonly Cell[] {
+  const about = event.regarding ?? event.involvedObject;
+  const source = event.deprecatedSource ?? event.source;
+  const firstTimestamp = event.deprecatedFirstTimestamp ?? event.firstTimestamp ?? event.eventTime;
+  const lastTimestamp = event.deprecatedLastTimestamp ?? event.lastTimestamp;
+  const first = formatSince(firstTimestamp, nowMs);
+  const last = lastTimestamp === undefined ? first : formatSince(lastTimestamp, nowMs);
+  const component = source?.component ?? event.reportingController ?? event.reportingComponent ?? '';
+  const host = source?.host ?? event.reportingInstance ?? '';
+  const kind = (about?.kind ?? '').toLowerCase();
+  return [
+    event.series === undefined ? last : formatSince(event.series.lastObservedTime, nowMs),
+    event.type ?? '',
+    event.reason ?? '',
+    (about?.name ?? '') === '' ? kind : `${kind}/${about?.name}`,
+    about?.fieldPath ?? '',
+    host === '' ? component : `${component}, ${host}`,
+    (event.note ?? event.message ?? '').trim(),
+    first,
+    String(event.series?.count ?? Math.max(event.deprecatedCount ?? event.count ?? 0, 1)),
+    event.metadata?.name ?? '',
+  ];
+}
+
+export const event = (vocabulary: Vocabulary): KindEntry => ({
+  strategy: {
+    ...kindStrategy<Event>({
+      createOnUpdate: true,
+      validate: (faults, object, context) =>
+        validateEvent(faults, object, context.vocabulary.systemNamespace),
+    }),
+    ...kindStrategy<EitherEvent>({ selectableFields: SELECTABLE, row: eventRow }),
+  },
+  storedAs: { group: '', version: 'v1', conversion: createEventConversion(vocabulary) },
+});

@@ -1,0 +1,14 @@
+/** Questions of whose a token is: nothing of them is stored, and no fault shows the token.
+ *  Source: authentication/v1. */
+import type { TokenReview } from '#api/schema/gen/authentication-v1.ts';
+import type { KindEntry } from '../../contract.ts';
+import { kindStrategy } from '../kind.ts';
+
+export const tokenReview: KindEntry = {
+  strategy: kindStrategy<TokenReview>({
+    validate(faults, { spec }) {
+      if ((spec.token ?? '') === '')
+        faults.required('spec.token', 'token is required for TokenReview in authentication');
+    },
+  }),
+};

@@ -1,0 +1,56 @@
+/** CSINodes: which drivers a node has. Source: storage/v1. */
+import { isDeepStrictEqual } from 'node:util';
+import { qualifiedNameFaults } from '#api/meta/names.ts';
+import type { CSINode, CSINodeDriver } from '#api/schema/gen/storage-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import type { KindEntry } from '../../contract.ts';
+import { ageOf } from '../../rows.ts';
+import { kindStrategy } from '../kind.ts';
+import { validateDriverName } from './driver-name.ts';
+
+const LONGEST_ID = 192;
+
+function validateDriver(faults: Faults, driver: CSINodeDriver, path: string): void {
+  const { name, nodeID, allocatable, topologyKeys = [] } = driver;
+  validateDriverName(faults, name, `${path}.name`);
+  if (nodeID === '') faults.required(`${path}.nodeID`);
+  if (nodeID.length > LONGEST_ID) {
+    faults.invalid(`${path}.nodeID`, nodeID, `must be ${LONGEST_ID} characters or less`);
+  }
+  faults.nonNegative(`${path}.allocatable.count`, allocatable?.count);
+  for (const [index, key] of topologyKeys.entries()) {
+    const at = `${path}.topologyKeys[${index}]`;
+    if (key === '') faults.required(at);
+    else faults.invalidAll(at, key, qualifiedNameFaults(key));
+    if (topologyKeys.indexOf(key) < index) faults.duplicate(at, key);
+  }
+}
+
+export const csiNode: KindEntry = {
+  strategy: kindStrategy<CSINode>({
+    unconditionalUpdate: false,
+    countsGeneration: false,
+    validate(faults, { spec }) {
+      const names = new Set<string>();
+      for (const [index, driver] of spec.drivers.entries()) {
+        const path = `spec.drivers[${index}]`;
+        validateDriver(faults, driver, path);
+        if (names.has(driver.name)) faults.duplicate(`${path}.name`, driver.name);
+        names.add(driver.name);
+      }
+    },
+    validateUpdate(faults, { spec }, { spec: old }) {
+      // Drivers come and go, but one that stays is as it was.
+      for (const [index, driver] of spec.drivers.entries()) {
+        const before = old.drivers.find(({ name }) => name === driver.name);
+        if (before === undefined || isDeepStrictEqual(before, driver)) continue;
+        faults.invalid(`spec.drivers[${index}]`, driver, 'field is immutable');
+      }
+    },
+    row: (object, { nowMs }) => [
+      object.metadata?.name ?? '',
+      object.spec.drivers.length,
+      ageOf(object, nowMs),
+    ],
+  }),
+};

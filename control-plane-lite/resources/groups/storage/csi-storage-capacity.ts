@@ -1,0 +1,54 @@
+/** CSIStorageCapacities, stored in version 1; version 1beta1 has the same members. Source: storage/v1, v1beta1. */
+import { dns1123SubdomainFaults } from '#api/meta/names.ts';
+import { parseQuantity } from '#api/meta/quantity.ts';
+import type { CSIStorageCapacity } from '#api/schema/gen/storage-v1.ts';
+import { validateLabelSelector } from '#api/schema/validation/label-selector.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import type { ApiObject, Conversion, KindEntry } from '../../contract.ts';
+import { kindStrategy, validateImmutable } from '../kind.ts';
+
+export const csiStorageCapacity: KindEntry = {
+  strategy: kindStrategy<CSIStorageCapacity>({
+    unconditionalUpdate: false,
+    validate(faults, object) {
+      const { storageClassName, nodeTopology } = object;
+      faults.invalidAll('storageClassName', storageClassName, dns1123SubdomainFaults(storageClassName));
+      if (nodeTopology !== undefined) validateLabelSelector(faults, nodeTopology, 'nodeTopology');
+      for (const member of ['capacity', 'maximumVolumeSize'] as const) {
+        const amount = object[member];
+        if (amount !== undefined && parseQuantity(amount).nanos < 0n) {
+          faults.invalid(member, amount, 'must be greater than or equal to 0');
+        }
+      }
+    },
+    validateUpdate(faults, object, old) {
+      validateImmutable(faults, object.nodeTopology, old.nodeTopology, 'nodeTopology');
+      validateImmutable(faults, object.storageClassName, old.storageClassName, 'storageClassName');
+    },
+    row: ({ metadata, storageClassName, capacity }) => [
+      metadata?.name ?? '',
+      storageClassName,
+      capacity ?? '<unset>',
+    ],
+  }),
+};
+
+export function createCapacityConversion({ apiGroupDomain }: Vocabulary): Conversion {
+  const rename =
+    (version: string) =>
+    (draft: ApiObject): ApiObject => {
+      draft.apiVersion = `storage.${apiGroupDomain}/${version}`;
+      return draft;
+    };
+  return { toStorage: rename('v1'), fromStorage: rename('v1beta1') };
+}
+
+export const csiStorageCapacityV1beta1 = (vocabulary: Vocabulary): KindEntry => ({
+  ...csiStorageCapacity,
+  storedAs: {
+    group: `storage.${VOCABULARIES.plat.apiGroupDomain}`,
+    version: 'v1',
+    conversion: createCapacityConversion(vocabulary),
+  },
+});

@@ -1,0 +1,80 @@
+/** VolumeAttachments. Source: document 3, 2.7; storage/v1. */
+import { dns1123SubdomainFaults } from '#api/meta/names.ts';
+import type { VolumeAttachment, VolumeAttachmentSource, VolumeError } from '#api/schema/gen/storage-v1.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import { validatePersistentVolume } from '#api/schema/validation/persistent-volume.ts';
+import type { KindEntry } from '../../contract.ts';
+import { ageOf } from '../../rows.ts';
+import { kindStrategy, statusPart, validateImmutable } from '../kind.ts';
+import { validateDriverName } from './driver-name.ts';
+
+const MAX_METADATA_BYTES = 256 * 1024;
+const LONGEST_MESSAGE = 1024;
+const EXACTLY_ONE = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
+
+function validateSource(faults: Faults, source: VolumeAttachmentSource): void {
+  const { persistentVolumeName, inlineVolumeSpec } = source;
+  const path = 'spec.source';
+  if (persistentVolumeName !== undefined && inlineVolumeSpec !== undefined) {
+    return faults.forbidden(`${path}.inlineVolumeSpec`, EXACTLY_ONE);
+  }
+  if (inlineVolumeSpec !== undefined) {
+    const volume = { metadata: { name: 'inline' }, spec: inlineVolumeSpec };
+    for (const { kind, field, detail, badValue } of validatePersistentVolume(volume)) {
+      faults.add(kind, `${path}.inlineVolumeSpec${field.replace(/^spec/, '')}`, detail, badValue);
+    }
+    return undefined;
+  }
+  if (persistentVolumeName === undefined) return faults.required(path, EXACTLY_ONE);
+  if (persistentVolumeName === '') {
+    faults.required(`${path}.persistentVolumeName`, 'must specify non empty persistentVolumeName');
+  }
+  return undefined;
+}
+
+function validateError(faults: Faults, error: VolumeError | undefined, path: string): void {
+  if ((error?.message ?? '').length <= LONGEST_MESSAGE) return;
+  faults.add('FieldValueTooLong', `${path}.message`, `must have at most ${LONGEST_MESSAGE} characters`);
+}
+
+function validateStatus(faults: Faults, { status }: VolumeAttachment): void {
+  const entries = Object.entries(status?.attachmentMetadata ?? {});
+  const path = 'status.attachmentMetadata';
+  if (entries.some(([key]) => key === '')) faults.required(path, 'keys must not be empty');
+  const bytes = entries.reduce(
+    (sum, [key, text]) => sum + Buffer.byteLength(key) + Buffer.byteLength(text),
+    0,
+  );
+  if (bytes > MAX_METADATA_BYTES) {
+    faults.add('FieldValueTooLong', path, `must have at most ${MAX_METADATA_BYTES} bytes`);
+  }
+  validateError(faults, status?.attachError, 'status.attachError');
+  validateError(faults, status?.detachError, 'status.detachError');
+}
+
+export const volumeAttachment: KindEntry = {
+  strategy: kindStrategy<VolumeAttachment>({
+    unconditionalUpdate: false,
+    countsGeneration: false,
+    prepareForCreate(draft) {
+      draft.status = { attached: false };
+    },
+    validate(faults, object) {
+      const { attacher, nodeName, source } = object.spec;
+      validateDriverName(faults, attacher, 'spec.attacher');
+      if (nodeName === '') faults.required('spec.nodeName');
+      else faults.invalidAll('spec.nodeName', nodeName, dns1123SubdomainFaults(nodeName));
+      validateSource(faults, source);
+    },
+    validateUpdate: (faults, { spec }, { spec: old }) => validateImmutable(faults, spec, old, 'spec'),
+    row: (object, { nowMs }) => [
+      object.metadata?.name ?? '',
+      object.spec.attacher,
+      object.spec.source.persistentVolumeName ?? '',
+      object.spec.nodeName,
+      object.status?.attached ?? false,
+      ageOf(object, nowMs),
+    ],
+  }),
+  parts: { status: statusPart<VolumeAttachment>({ validate: validateStatus }) },
+};
