@@ -148,6 +148,12 @@ function formatHead(response: IncomingMessage, auditId: string): string {
 
 /** Bytes both ways until both sides have ended; the end of one side is told to the other. */
 async function splice(client: Duplex, target: Duplex): Promise<void> {
+  for (const socket of [client, target]) {
+    // The other direction may have something to say still.
+    socket.allowHalfOpen = true;
+    // Both pipelines listen on both sockets, beside those who had them before.
+    socket.setMaxListeners(30);
+  }
   try {
     await Promise.all([pipeline(client, target), pipeline(target, client)]);
   } finally {

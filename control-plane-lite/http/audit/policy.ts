@@ -1,5 +1,5 @@
 /** How much of which request is recorded. Reading and matching of policy files; pure.
- *  @see https://kubernetes.io/docs/tasks/debug/debug-cluster/audit/ */
+ *  Source: document 1, 9.4, and the policy format of release 1.24. */
 import type { UserInfo } from '../../resources/contract.ts';
 import type { RequestInfo } from '../contract.ts';
 
