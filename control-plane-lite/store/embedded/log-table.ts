@@ -6,6 +6,7 @@
 import { Buffer } from 'node:buffer';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { StoreError } from '../contract.ts';
+import { keyAfter } from '../keys.ts';
 import { FIRST_REVISION } from './files.ts';
 import { type PackableRecord, RecordReader } from './records.ts';
 
@@ -217,19 +218,6 @@ function historyStep(
     if (bytes >= STEP_BYTES) return { events, upTo: number };
   }
   return { events, upTo };
-}
-
-/** The first key in byte order that comes after this one. */
-export function keyAfter(key: string): Buffer {
-  return Buffer.from(`${key}\0`);
-}
-
-/** The first bytes after every key with the prefix. UTF-8 has no byte 0xff. */
-export function prefixEnd(prefix: string): Buffer {
-  const end = Buffer.from(prefix);
-  if (end.length === 0) return Buffer.from([0xff]);
-  end[end.length - 1] = (end.at(-1) ?? 0) + 1;
-  return end;
 }
 
 function numberOf(value: SQLOutputValue | undefined): number {

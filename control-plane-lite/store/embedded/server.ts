@@ -3,7 +3,8 @@
  *  not at all. */
 import { Buffer } from 'node:buffer';
 import type { StoreError } from '../contract.ts';
-import { type LogTable, type Outcome, prefixEnd } from './log-table.ts';
+import { prefixEnd } from '../keys.ts';
+import type { LogTable, Outcome } from './log-table.ts';
 import { type Request, type ToMain, type ToWorker, toPlainError } from './protocol.ts';
 import { type PackableRecord, packRecords } from './records.ts';
 import { createCompactions, createRanges, requireHeld } from './tasks.ts';

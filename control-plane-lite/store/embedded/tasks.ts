@@ -1,7 +1,8 @@
 /** What takes the store's thread longer than it may keep writes waiting, and so is done in steps. */
 import { Buffer } from 'node:buffer';
 import { StoreError } from '../contract.ts';
-import { keyAfter, type LogTable, prefixEnd } from './log-table.ts';
+import { keyAfter, prefixEnd } from '../keys.ts';
+import type { LogTable } from './log-table.ts';
 import type { Request, ToMain } from './protocol.ts';
 import { packRecords } from './records.ts';
 

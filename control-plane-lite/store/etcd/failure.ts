@@ -1,0 +1,31 @@
+/** What etcd answers when something is wrong, in the store's own words.
+ *  Source: api/v3rpc/rpctypes/error.go of etcd. */
+import { type ServiceError, status } from '@grpc/grpc-js';
+import { StoreError, type StoreErrorReason } from '../contract.ts';
+
+export function isServiceError(thrown: unknown): thrown is ServiceError {
+  return (
+    thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'number' && 'details' in thrown
+  );
+}
+
+/** The call may have been lost on its way or not been done: another server may do better. */
+export function isAway(thrown: unknown): boolean {
+  if (!isServiceError(thrown)) return false;
+  return thrown.code === status.UNAVAILABLE || thrown.code === status.DEADLINE_EXCEEDED;
+}
+
+export function toStoreError(thrown: unknown, action: string): StoreError {
+  if (thrown instanceof StoreError) return thrown;
+  if (!isServiceError(thrown)) {
+    return new StoreError('unavailable', `${action}: etcd gave no usable answer`, { cause: thrown });
+  }
+  return new StoreError(reasonOf(thrown), `${action}: etcd answered: ${thrown.details}`, { cause: thrown });
+}
+
+function reasonOf({ code, details }: ServiceError): StoreErrorReason {
+  if (code === status.OUT_OF_RANGE) return details.includes('compacted') ? 'compacted' : 'future';
+  if (code === status.RESOURCE_EXHAUSTED && details.includes('space exceeded')) return 'noSpace';
+  const isTooLarge = details.includes('request is too large') || details.includes('larger than max');
+  return isTooLarge ? 'tooLarge' : 'unavailable';
+}

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
+import { answersInOrder, createProgress, type Progress } from './progress.ts';
+
+interface Setup {
+  readonly clock: FakeClock;
+  readonly progress: Progress;
+  readonly asked: () => number;
+  readonly given: number[];
+}
+
+function setUp(): Setup {
+  const clock = createFakeClock();
+  const given: number[] = [];
+  let asked = 0;
+  const progress = createProgress({
+    clock,
+    ask() {
+      asked += 1;
+    },
+    onProgress: (revision) => given.push(revision),
+  });
+  return { clock, progress, asked: () => asked, given };
+}
+
+describe('createProgress', () => {
+  test('takes the first answer of a server that answers in order', () => {
+    const { progress, asked, given } = setUp();
+    progress.request();
+    expect(asked()).toBe(0);
+    progress.begin(true);
+    expect(asked()).toBe(1);
+    progress.onAnswer(7);
+    progress.onAnswer(8);
+    expect([asked(), given]).toEqual([1, [7]]);
+  });
+
+  test('waits until the watch has caught up with another server, and has it confirm its answer', async () => {
+    const { clock, progress, asked, given } = setUp();
+    progress.begin(false);
+    progress.request();
+    await clock.advance(499);
+    expect(asked()).toBe(0);
+    await clock.advance(1);
+    expect(asked()).toBe(1);
+    progress.onAnswer(7);
+    expect([asked(), given]).toEqual([2, []]);
+    progress.onAnswer(9);
+    expect([asked(), given]).toEqual([2, [7]]);
+  });
+
+  test('need not wait where the watch is known to have caught up', () => {
+    const { progress, asked } = setUp();
+    progress.begin(false);
+    progress.request();
+    progress.caughtUp();
+    expect(asked()).toBe(1);
+  });
+
+  test('asks anew for what was wanted since it asked', () => {
+    const { progress, asked, given } = setUp();
+    progress.begin(true);
+    progress.request();
+    progress.request();
+    progress.request();
+    expect(asked()).toBe(1);
+    progress.onAnswer(7);
+    expect([asked(), given]).toEqual([2, [7]]);
+    progress.onAnswer(8);
+    expect([asked(), given]).toEqual([2, [7, 8]]);
+  });
+
+  test('asks again where it gets no answer', async () => {
+    const { clock, progress, asked, given } = setUp();
+    progress.begin(true);
+    progress.request();
+    await clock.advance(1000);
+    expect(asked()).toBe(3);
+    progress.onAnswer(7);
+    await clock.advance(5000);
+    expect([asked(), given]).toEqual([3, [7]]);
+  });
+
+  test('asks the next server what the last one left open, and nothing else', async () => {
+    const { clock, progress, asked, given } = setUp();
+    progress.begin(true);
+    progress.request();
+    progress.pause();
+    await clock.advance(5000);
+    progress.onAnswer(6);
+    expect([asked(), given]).toEqual([1, []]);
+    progress.begin(true);
+    progress.onAnswer(7);
+    progress.pause();
+    progress.begin(true);
+    expect([asked(), given]).toEqual([2, [7]]);
+  });
+});
+
+describe('answersInOrder', () => {
+  test.each([
+    ['3.4.23', false],
+    ['3.4.25', true],
+    ['3.5.7', false],
+    ['3.5.8', true],
+    ['3.5.13-rc.1', true],
+    ['3.3.30', false],
+    ['3.6.0', true],
+    ['4.0.0', true],
+    ['', false],
+    ['unknown', false],
+  ])('%s: %s', (version, expected) => {
+    expect(answersInOrder(version)).toBe(expected);
+  });
+});

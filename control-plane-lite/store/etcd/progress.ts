@@ -1,0 +1,98 @@
+/** Asks a watch's server up to where the watch has been given everything.
+ *
+ *  Servers before 3.4.25 and 3.5.8 answer with their newest revision whether or not the watch has been given
+ *  everything up to it. With them, the question waits until the watch must have caught up (such a server looks after
+ *  watches that start in the past ten times a second), and two answers make one: the second is asked for after the
+ *  first has come, and the server sends waiting events meanwhile.
+ *
+ *  Later servers leave a question without an answer while the watch catches up: it is asked again. */
+import type { Clock, Timer } from '#api/kit/clock.ts';
+
+export interface ProgressDeps {
+  readonly clock: Clock;
+  readonly ask: () => void;
+  readonly onProgress: (revision: number) => void;
+}
+
+export interface Progress {
+  /** Has `onProgress` called with a revision that is at least as new as now. */
+  readonly request: () => void;
+  readonly onAnswer: (revision: number) => void;
+  /** A stream has begun: what was asked on the last one is asked again.
+   *  @param isExact whether its server's answers can be relied on */
+  readonly begin: (isExact: boolean) => void;
+  /** The stream's watch is known to have caught up. */
+  readonly caughtUp: () => void;
+  /** The stream has ended: no question can be asked. */
+  readonly pause: () => void;
+}
+
+const ASK_AGAIN_MS = 500;
+const CATCH_UP_MS = 500;
+
+type State =
+  /** There is no stream, or its watch may not have caught up. */
+  | { readonly kind: 'waiting' }
+  | { readonly kind: 'idle' }
+  /** `first`: the answer that is to be confirmed. */
+  | { readonly kind: 'asking'; readonly first: number | undefined };
+
+export function createProgress({ clock, ask, onProgress }: ProgressDeps): Progress {
+  let state: State = { kind: 'waiting' };
+  let isExact = false;
+  /** A question is wanted that wasn't asked since. */
+  let isWanted = false;
+  let timer: Timer | undefined;
+
+  function send(first: number | undefined): void {
+    state = { kind: 'asking', first };
+    timer?.cancel();
+    timer = clock.setTimer(() => send(first), ASK_AGAIN_MS);
+    ask();
+  }
+
+  function settle(): void {
+    timer?.cancel();
+    state = { kind: 'idle' };
+    if (!isWanted) return;
+    isWanted = false;
+    send(undefined);
+  }
+
+  function pause(): void {
+    timer?.cancel();
+    if (state.kind === 'asking') isWanted = true;
+    state = { kind: 'waiting' };
+  }
+
+  return {
+    request() {
+      isWanted = true;
+      if (state.kind === 'idle') settle();
+    },
+    onAnswer(revision) {
+      if (state.kind !== 'asking') return;
+      const { first } = state;
+      if (first === undefined && !isExact) return send(revision);
+      settle();
+      onProgress(first ?? revision);
+    },
+    begin(serverIsExact) {
+      pause();
+      isExact = serverIsExact;
+      if (isExact) settle();
+      else timer = clock.setTimer(settle, CATCH_UP_MS);
+    },
+    caughtUp() {
+      if (state.kind === 'waiting') settle();
+    },
+    pause,
+  };
+}
+
+/** Whether a server of this version answers questions for progress in order with events. */
+export function answersInOrder(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map((part) => Number.parseInt(part, 10));
+  if (major !== 3 || minor > 5) return major > 3 || minor > 5;
+  return (minor === 5 && patch >= 8) || (minor === 4 && patch >= 25);
+}

@@ -1,0 +1,168 @@
+/** The servers of an etcd cluster. All are held connected; calls go to one of them until it fails. */
+import {
+  Client,
+  type ClientDuplexStream,
+  connectivityState,
+  credentials,
+  Metadata,
+  type ServiceError,
+} from '@grpc/grpc-js';
+import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
+import { StoreError } from '../contract.ts';
+import { isAway } from './failure.ts';
+import type { Method } from './messages.ts';
+
+export interface EtcdTls {
+  /** PEM. Absent: the certificate authorities that Node knows. */
+  readonly ca?: Buffer;
+  /** PEM; both or neither. */
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
+}
+
+export interface ServersOptions {
+  /** `https://host:2379`, `http://…`, or without a scheme: with TLS if `tls` is given. */
+  readonly servers: readonly string[];
+  readonly tls?: EtcdTls;
+  readonly timeoutMs: number;
+}
+
+export type WatchStream = ClientDuplexStream<object, DecodedMessage>;
+
+export interface Servers {
+  /** @param repeat whether it does no harm if the call is done twice: another server is then tried
+   *  @throws ServiceError, or StoreError `unavailable` if no server is connected within the time */
+  readonly call: (method: Method, request: object, repeat: boolean) => Promise<DecodedMessage>;
+  /** Opens a stream to a server that is connected. */
+  readonly stream: (method: Method) => Promise<WatchStream>;
+  /** A stream broke: the next goes to another server. */
+  readonly next: () => void;
+  readonly close: () => void;
+}
+
+const CHANNEL_OPTIONS: Readonly<Record<string, number>> = {
+  'grpc.initial_reconnect_backoff_ms': 100,
+  'grpc.max_reconnect_backoff_ms': 3000,
+  // A server that vanishes without a word is noticed after 15 s.
+  'grpc.keepalive_time_ms': 10_000,
+  'grpc.keepalive_timeout_ms': 5000,
+  'grpc.max_receive_message_length': -1,
+  'grpc.max_send_message_length': -1,
+  'grpc.enable_retries': 0,
+  'grpc.service_config_disable_resolution': 1,
+  'grpc.use_local_subchannel_pool': 1,
+  'grpc.enable_channelz': 0,
+};
+
+export function createServers(options: ServersOptions): Servers {
+  const { timeoutMs } = options;
+  const clients = options.servers.map((server) => connect(server, options.tls));
+  // A server without a leader says so, instead of keeping the call.
+  const metadata = new Metadata();
+  metadata.set('hasleader', 'true');
+  let current = 0;
+  const inOrder = (): readonly Client[] => [...clients.slice(current), ...clients.slice(0, current)];
+
+  async function pick(deadline: number): Promise<Client> {
+    const order = inOrder();
+    const ready = order.find(isReady) ?? (await firstReady(order, deadline));
+    current = clients.indexOf(ready);
+    return ready;
+  }
+
+  function next(): void {
+    current = (current + 1) % clients.length;
+  }
+
+  return {
+    async call(method, request, repeat) {
+      const deadline = Date.now() + timeoutMs;
+      for (let attempt = 1; ; attempt += 1) {
+        const client = await pick(deadline);
+        try {
+          return await unary(client, method, request, metadata, deadline);
+        } catch (thrown) {
+          if (!isAway(thrown)) throw thrown;
+          next();
+          if (!repeat || attempt > clients.length || Date.now() >= deadline) throw thrown;
+        }
+      }
+    },
+    async stream(method) {
+      const client = await pick(Date.now() + timeoutMs);
+      const { path, request, response } = method;
+      const stream = client.makeBidiStreamRequest<object, DecodedMessage>(
+        path,
+        (message) => asBuffer(request.encode(message)),
+        (bytes) => response.decode(bytes),
+        metadata,
+      );
+      // Its end by our own hand is an error, too, which nobody needs to know of.
+      return stream.on('error', () => undefined);
+    },
+    next,
+    close() {
+      for (const client of clients) client.close();
+    },
+  };
+}
+
+/** @throws StoreError `unavailable` if the address can't be used */
+function connect(server: string, tls: EtcdTls | undefined): Client {
+  const [, scheme = tls === undefined ? 'http' : 'https', address = ''] =
+    /^(?:(https?):\/\/)?([^/]+)\/?$/.exec(server) ?? [];
+  if (address === '') {
+    throw new StoreError(
+      'unavailable',
+      `"${server}" is no address of an etcd server, such as https://10.0.0.1:2379`,
+    );
+  }
+  const security =
+    scheme === 'https'
+      ? credentials.createSsl(tls?.ca ?? null, tls?.key ?? null, tls?.cert ?? null)
+      : credentials.createInsecure();
+  return new Client(`dns:${address}`, security, CHANNEL_OPTIONS);
+}
+
+function isReady(client: Client): boolean {
+  return client.getChannel().getConnectivityState(true) === connectivityState.READY;
+}
+
+function firstReady(clients: readonly Client[], deadline: number): Promise<Client> {
+  const waits = clients.map(
+    (client) =>
+      new Promise<Client>((resolve, reject) => {
+        client.waitForReady(deadline, (error) => (error === undefined ? resolve(client) : reject(error)));
+      }),
+  );
+  return Promise.any(waits).catch((thrown: unknown) => {
+    throw new StoreError('unavailable', 'no etcd server could be reached', { cause: thrown });
+  });
+}
+
+function unary(
+  client: Client,
+  { path, request, response }: Method,
+  message: object,
+  metadata: Metadata,
+  deadline: number,
+): Promise<DecodedMessage> {
+  return new Promise((resolve, reject) => {
+    client.makeUnaryRequest<object, DecodedMessage>(
+      path,
+      (value) => asBuffer(request.encode(value)),
+      (bytes) => response.decode(bytes),
+      message,
+      metadata,
+      { deadline },
+      (error: ServiceError | null, answer) => {
+        if (error !== null) reject(error);
+        else resolve(answer ?? {});
+      },
+    );
+  });
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,206 @@
+/** The store on real etcd servers. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { createTempDir } from '../../../testing/temp.ts';
+import { bytes, keysOf, mustPut, reasonOf, record } from '../conformance/tools.ts';
+import { describeStore } from '../conformance.ts';
+import type { Store } from '../contract.ts';
+import { type EtcdCluster, startEtcd } from '../testing/etcd.ts';
+import { createEtcdStore, type EtcdStoreOptions } from './store.ts';
+
+let shared: EtcdCluster;
+let opened: Store[] = [];
+let prefixes = 0;
+
+beforeAll(async () => {
+  shared = await startEtcd();
+});
+afterAll(() => shared[Symbol.asyncDispose]());
+afterEach(async () => {
+  for (const store of opened) await store.close();
+  opened = [];
+});
+
+function open(options: Partial<EtcdStoreOptions> = {}): Store {
+  prefixes += 1;
+  const store = createEtcdStore({ servers: shared.urls, prefix: `/t${prefixes}`, ...options });
+  opened.push(store);
+  return store;
+}
+
+describe('a store on etcd as any store', () => {
+  describeStore({ open: () => Promise.resolve(open()) });
+});
+
+describe('a store on etcd', () => {
+  test('is shared by several servers', async () => {
+    const [one, two] = [open({ prefix: '/shared' }), open({ prefix: '/shared' })];
+    const recorder = record(two, '/', await two.currentRevision());
+    const revision = await mustPut(one, '/a', '1');
+    expect((await two.put('/a', bytes('2'), 'absent')).ok).toBe(false);
+    expect(await two.get('/a')).toEqual({ key: '/a', value: bytes('1'), revision });
+    expect(keysOf(await recorder.upTo(revision))).toEqual(['/a']);
+  });
+
+  test('keeps to its prefix', async () => {
+    const [one, two] = [open({ prefix: '/p/1' }), open({ prefix: '/p/2' })];
+    const start = await one.currentRevision();
+    await mustPut(one, '/a', '1');
+    const revision = await mustPut(two, '/b', '2');
+    expect(keysOf((await one.range('/')).items)).toEqual(['/a']);
+    expect(keysOf(await record(two, '', start).upTo(revision))).toEqual(['/b']);
+  });
+
+  test('takes an address without a scheme', async () => {
+    const store = open({ servers: shared.urls.map((url) => url.slice('http://'.length)) });
+    await mustPut(store, '/a', '1');
+    expect(() => createEtcdStore({ servers: ['ftp://x'] })).toThrow('no address of an etcd server');
+  });
+
+  test('says when no server is there', async () => {
+    const store = open({ servers: ['http://127.0.0.1:1'], timeoutMs: 300 });
+    expect(await reasonOf(store.get('/a'))).toBe('unavailable');
+    expect(await reasonOf(store.put('/a', bytes('1'), 'absent'))).toBe('unavailable');
+  });
+
+  test('passes over a server that is not there', async () => {
+    const store = open({ servers: ['http://127.0.0.1:1', ...shared.urls] });
+    const recorder = record(store, '/', await store.currentRevision());
+    expect(await recorder.upTo(await mustPut(store, '/a', '1'))).toHaveLength(1);
+  });
+
+  test('says when the cluster’s space is used up, and goes on reading', async () => {
+    await using cluster = await startEtcd({ args: ['--quota-backend-bytes', '4000000'] });
+    const store = open({ servers: cluster.urls });
+    let reason: string = 'none';
+    for (let i = 0; i < 50 && reason === 'none'; i += 1) {
+      reason = await reasonOf(store.put(`/${i}`, Buffer.alloc(500_000), 'absent'));
+    }
+    expect(reason).toBe('noSpace');
+    expect((await store.get('/0'))?.value).toHaveLength(500_000);
+    await store.close();
+  });
+
+  test('says when a value is too large', async () => {
+    const store = open();
+    expect(await reasonOf(store.put('/a', Buffer.alloc(16 * 1024 * 1024), 'absent'))).toBe('tooLarge');
+    expect(await reasonOf(store.put('/a', Buffer.alloc(20 * 1024 * 1024), 'absent'))).toBe('tooLarge');
+  });
+});
+
+describe('a watch on etcd', () => {
+  test('outlives a restart of the server without gap or duplicate', async () => {
+    await using cluster = await startEtcd();
+    const store = open({ servers: cluster.urls });
+    const recorder = record(store, '/', await store.currentRevision());
+    await recorder.upTo(await mustPut(store, '/a', '1'));
+    await cluster.members[0]?.kill();
+    await cluster.members[0]?.start();
+    await mustPut(store, '/b', '2');
+    const last = await mustPut(store, '/c', '3');
+    expect(keysOf(await recorder.upTo(last))).toEqual(['/a', '/b', '/c']);
+    expect(recorder.ended()).toBeUndefined();
+    await store.close();
+  });
+
+  test('ends as compacted if history was lost while no server was there', async () => {
+    await using cluster = await startEtcd({ size: 1 });
+    const [member] = cluster.members;
+    const other = open({ servers: cluster.urls, prefix: '/other' });
+    const first = await mustPut(other, '/first', 'x');
+    const second = await mustPut(other, '/second', 'x');
+    await mustPut(other, '/third', 'x');
+    await other.compact(second);
+    await member?.kill();
+    const late = open({ servers: cluster.urls, prefix: '/other' });
+    const recorder = record(late, '/', first);
+    await member?.start();
+    expect((await recorder.untilEnd()).reason).toBe('compacted');
+    expect(recorder.events).toEqual([]);
+    await late.close();
+    await other.close();
+  });
+
+  test('and writes go on when servers of a cluster fail or hang, one at a time', async () => {
+    await using cluster = await startEtcd({ size: 3 });
+    const store = open({ servers: cluster.urls, timeoutMs: 3000 });
+    const recorder = record(store, '/', await store.currentRevision());
+    const written: string[] = [];
+    const writeSome = async (name: string): Promise<void> => {
+      for (let i = 0; i < 20; i += 1) {
+        const key = `/${name}${String(i).padStart(2, '0')}`;
+        // A write whose answer was lost may have been done.
+        for (let isDone = false; !isDone; ) {
+          const result = await store.put(key, bytes('x'), 'absent').catch(() => undefined);
+          isDone = result !== undefined;
+        }
+        written.push(key);
+      }
+    };
+    await writeSome('start');
+    for (const [i, member] of cluster.members.entries()) {
+      await member.kill();
+      await writeSome(`killed${i}`);
+      await member.start();
+      await writeSome(`back${i}`);
+    }
+    const seen = await recorder.upTo(await store.currentRevision());
+    expect(keysOf(seen)).toEqual(written);
+    await store.close();
+  });
+});
+
+describe('a store on etcd with TLS', () => {
+  test('authenticates both sides', async () => {
+    await using temp = await createTempDir('na-pki-');
+    const file = (name: string): string => join(temp.path, name);
+    const openssl = (...args: string[]): void => void execFileSync('openssl', args, { stdio: 'pipe' });
+    const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+    openssl(
+      'req',
+      '-x509',
+      ...key,
+      '-keyout',
+      file('ca.key'),
+      '-out',
+      file('ca.crt'),
+      '-subj',
+      '/CN=ca',
+      '-days',
+      '2',
+    );
+    writeFileSync(file('ext'), 'subjectAltName=IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n');
+    for (const name of ['server', 'client']) {
+      openssl(
+        'req',
+        ...key,
+        '-keyout',
+        file(`${name}.key`),
+        '-out',
+        file(`${name}.csr`),
+        '-subj',
+        `/CN=${name}`,
+      );
+      const signer = ['-CA', file('ca.crt'), '-CAkey', file('ca.key'), '-CAcreateserial', '-days', '2'];
+      const files = ['-in', file(`${name}.csr`), '-out', file(`${name}.crt`), '-extfile', file('ext')];
+      openssl('x509', '-req', ...signer, ...files);
+    }
+    const args = ['--cert-file', file('server.crt'), '--key-file', file('server.key')];
+    const clientAuth = ['--client-cert-auth', '--trusted-ca-file', file('ca.crt')];
+    await using cluster = await startEtcd({ scheme: 'https', args: [...args, ...clientAuth] });
+
+    const ca = readFileSync(file('ca.crt'));
+    const pair = { cert: readFileSync(file('client.crt')), key: readFileSync(file('client.key')) };
+    const good = open({ servers: cluster.urls, tls: { ca, ...pair } });
+    const revision = await mustPut(good, '/a', '1');
+    expect(keysOf(await record(good, '/', 1).upTo(revision))).toEqual(['/a']);
+    await good.close();
+    for (const tls of [{ ca }, pair]) {
+      const bad = open({ servers: cluster.urls, tls, timeoutMs: 500 });
+      expect(await reasonOf(bad.get('/a'))).toBe('unavailable');
+      await bad.close();
+    }
+  });
+});
