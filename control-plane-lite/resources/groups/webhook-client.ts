@@ -40,8 +40,8 @@ function validateUrl(faults: Faults, text: string, path: string): void {
 }
 
 function validatePath(faults: Faults, text: string, path: string): void {
+  if (text === '/' || text === '') return;
   if (!text.startsWith('/')) faults.invalid(path, text, "must start with a '/'");
-  if (text === '/') return;
   const steps = text.slice(1).split('/');
   if (steps.at(-1) === '') steps.pop();
   for (const [index, step] of steps.entries()) {
