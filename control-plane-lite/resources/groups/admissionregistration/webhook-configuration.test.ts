@@ -94,6 +94,7 @@ describe.each([
         `${SERVICE}.path Invalid`,
         `${SERVICE}.path Invalid`,
         `${SERVICE}.path Invalid`,
+        `${SERVICE}.path Invalid`,
         `${SERVICE}.port Invalid`,
       ],
     ],
