@@ -52,10 +52,14 @@ export interface Vocabulary {
   /** Marks roles and bindings that the server makes, and those that it keeps as they should be. */
   readonly labelBootstrapping: string;
   readonly annotationAutoUpdate: string;
+  /** Service in the default namespace that leads to the API server. */
+  readonly apiService: string;
   /** Finalizer in a namespace's spec that holds it until its content is gone. */
   readonly namespaceFinalizer: string;
   /** Member of a node's system information that has the node agent's version. */
   readonly nodeAgentVersionMember: string;
+  /** How the members of a schema begin that OpenAPI does not have: `<prefix>list-type`. */
+  readonly schemaExtensionPrefix: string;
 }
 
 const plat: Vocabulary = {
@@ -89,8 +93,10 @@ const plat: Vocabulary = {
   probeUserAgent: 'plat-probe',
   agentComponent: 'nodeagent',
   initialEventsEnd: 'plat.io/initial-events-end',
+  apiService: 'plat',
   namespaceFinalizer: 'plat',
   nodeAgentVersionMember: 'nodeAgentVersion',
+  schemaExtensionPrefix: 'x-plat-',
   componentPrefix: 'plat',
   apiServerClientSigner: 'apiserver-client',
   labelBootstrapping: 'plat.io/bootstrapping',
@@ -128,8 +134,10 @@ const kubernetes: Vocabulary = {
   probeUserAgent: 'kube-probe',
   agentComponent: 'kubelet',
   initialEventsEnd: 'k8s.io/initial-events-end',
+  apiService: 'kubernetes',
   namespaceFinalizer: 'kubernetes',
   nodeAgentVersionMember: 'kubeletVersion',
+  schemaExtensionPrefix: 'x-kubernetes-',
   componentPrefix: 'kube',
   apiServerClientSigner: 'kube-apiserver-client',
   labelBootstrapping: 'kubernetes.io/bootstrapping',
