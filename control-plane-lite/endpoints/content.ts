@@ -1,5 +1,5 @@
 /** What the endpoints need of content: bodies as values, and objects as responses in the form that a client accepts. */
-import type { CachedObject, EventEncoder } from '../cache/contract.ts';
+import type { ByteSink, CachedObject, EventEncoder } from '../cache/contract.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
 import type { Outcome } from '../verbs/contract.ts';
@@ -31,6 +31,9 @@ export interface Watching {
   readonly binary: boolean;
   /** Bytes of an ERROR event. */
   error(status: object): Buffer;
+  /** Where the encoder's bytes have to pass on their way to the client: they are not what it asked for until what
+   *  takes its time (a conversion by a webhook) is done. */
+  pass?(sink: ByteSink): ByteSink;
 }
 
 export interface Content {

@@ -33,7 +33,8 @@ export async function watchEndpoint(
   };
   const relay = createRelay((reason) => watching.error(endStatus(reason, deps.cache.revision)));
   const handle = beginWatch(
-    () => cacheOf(deps, resource).watch(options, watching.encoder, relay.source),
+    () =>
+      cacheOf(deps, resource).watch(options, watching.encoder, watching.pass?.(relay.source) ?? relay.source),
     deps,
   );
   const timer = deps.clock.setTimer(end, timeoutOf(query));

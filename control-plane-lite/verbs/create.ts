@@ -85,6 +85,7 @@ function track(
     manager: fieldManager,
     apiVersion: apiVersionOf(resource.info),
     subresource: '',
+    hasStatus: resource.info.subresources.has('status'),
     nowMs,
   });
 }

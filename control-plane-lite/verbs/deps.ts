@@ -22,6 +22,8 @@ export interface TrackInput {
   readonly manager: string;
   readonly apiVersion: string;
   readonly subresource: string;
+  /** Whether status is changed only by its subresource. */
+  readonly hasStatus: boolean;
   readonly nowMs: number;
 }
 

@@ -114,7 +114,10 @@ async function replace(
       return { kind: 'done', result: await outcomeOf(deps, ref, old, live.revision) };
     }
     const result = await write(() => deps.store.put(storeKey(ref), bytes, live.revision));
-    if (result.ok) return { kind: 'done', result: await outcomeOf(deps, ref, draft, result.revision) };
+    if (result.ok) {
+      await storedResource(ref.resource).strategy.settle?.(draft, old);
+      return { kind: 'done', result: await outcomeOf(deps, ref, draft, result.revision) };
+    }
     await release?.();
     return { kind: 'raced', current: result.current };
   } catch (thrown) {
@@ -150,6 +153,7 @@ async function draftOf(
       manager: options.fieldManager,
       apiVersion: apiVersionOf(resource.info),
       subresource: options.subresource ?? '',
+      hasStatus: resource.info.subresources.has('status'),
       nowMs,
     });
   }

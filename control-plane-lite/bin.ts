@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+/** Entry of the program `control-plane-lite`: the server, or a backup of its store. */
+import { ConfigError, createParser, parseConfig } from './config/parse.ts';
+
+async function main(argv: readonly string[]): Promise<number> {
+  if (argv.includes('--help') || argv.includes('-h')) {
+    process.stdout.write(`${await createParser([]).getHelp()}\n`);
+    return 0;
+  }
+  const [command = ''] = argv;
+  try {
+    if (command === 'backup' || command === 'restore') {
+      const { runStoreCommand } = await import('./store-command.ts');
+      return await runStoreCommand(command, argv.slice(1), (line) => process.stdout.write(`${line}\n`));
+    }
+    const config = parseConfig(argv);
+    const { runServer } = await import('./main.ts');
+    return await runServer(config, { ...signals(), announce: (line) => process.stdout.write(`${line}\n`) });
+  } catch (thrown) {
+    if (!(thrown instanceof ConfigError)) throw thrown;
+    for (const problem of thrown.problems) process.stderr.write(`control-plane-lite: ${problem}\n`);
+    return 1;
+  }
+}
+
+/** The first signal asks for an orderly end, the second for a quick one. */
+function signals(): { readonly signal: AbortSignal; readonly hurry: AbortSignal } {
+  const stop = new AbortController();
+  const hurry = new AbortController();
+  const onSignal = (): void => {
+    if (stop.signal.aborted) hurry.abort(new Error('told to stop twice'));
+    stop.abort(new Error('told to stop'));
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  return { signal: stop.signal, hurry: hurry.signal };
+}
+
+process.exit(await main(process.argv.slice(2)));

@@ -1,0 +1,58 @@
+import { describe, expect, test } from 'vitest';
+import { ConfigError, createParser, parseConfig } from './parse.ts';
+import { SETTINGS } from './settings.ts';
+
+describe('parseConfig', () => {
+  test('has a value for everything', () => {
+    const config = parseConfig([]);
+    expect(Object.keys(config).toSorted()).toEqual(Object.keys(SETTINGS).toSorted());
+    expect(config).toMatchObject({
+      securePort: 6443,
+      requestTimeout: 60_000,
+      authorizationMode: ['RBAC'],
+      anonymousAuth: true,
+    });
+  });
+
+  test.each<[readonly string[], object]>([
+    [['--secure-port=7443'], { securePort: 7443 }],
+    [['--secure-port', '0'], { securePort: 0 }],
+    [['--etcd-servers=http://a:1,http://b:2'], { etcdServers: ['http://a:1', 'http://b:2'] }],
+    [['--cert-sans', 'a', '--cert-sans', 'b'], { certSANs: ['a', 'b'] }],
+    [['--no-anonymous-auth'], { anonymousAuth: false }],
+    [['--anonymous-auth=false'], { anonymousAuth: false }],
+    [['--request-timeout=1m30s'], { requestTimeout: 90_000 }],
+    [['--etcd-compaction-interval=1m'], { etcdCompactionInterval: 60_000 }],
+    [['--vocabulary=kubernetes'], { vocabulary: 'kubernetes' }],
+  ])('%j', (argv, expected) => {
+    expect(parseConfig(argv)).toMatchObject(expected);
+  });
+
+  test.each<[readonly string[], readonly RegExp[]]>([
+    [
+      ['--secure-port=x', '--request-timeout=y'],
+      [/--secure-port: "x"/, /--request-timeout: "y"/],
+    ],
+    [['--secure-port=70000'], [/from 0 to 65535/]],
+    [['--vocabulary=latin'], [/"latin" is none of plat, kubernetes/]],
+    [['--authorization-mode=RBAC,ABAC'], [/"ABAC" is none of/]],
+    [['--tls-cert-file=a'], [/must be given together/]],
+    [['--secure-port=1', '--secure-port=2'], [/more than once/]],
+    [['--no-such-flag'], [/no-such-flag/]],
+    [['--audit-policy-file=p'], [/without --audit-log-path/]],
+  ])('%j is refused with all its faults', (argv, patterns) => {
+    let problems: readonly string[] = [];
+    try {
+      parseConfig(argv);
+    } catch (error) {
+      problems = error instanceof ConfigError ? error.problems : [String(error)];
+    }
+    expect(problems).toHaveLength(patterns.length);
+    for (const [index, pattern] of patterns.entries()) expect(problems[index]).toMatch(pattern);
+  });
+
+  test('helps with every flag', async () => {
+    const help = await createParser([]).getHelp();
+    for (const { flag } of Object.values(SETTINGS)) expect(help).toContain(`-${flag}`);
+  });
+});

@@ -1,0 +1,147 @@
+/** From the command line to the configuration; every fault is told at once, each with its flag. */
+import yargs, { type Argv, type Options } from 'yargs';
+import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
+import { SETTINGS, type ServerConfig, type Setting } from './settings.ts';
+
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError';
+  readonly problems: readonly string[];
+  constructor(problems: readonly string[]) {
+    super(problems.join('\n'));
+    this.problems = problems;
+  }
+}
+
+const entries: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS);
+
+function option(setting: Setting): Options {
+  const { help, group, aliases = [] } = setting;
+  const type = setting.type === 'boolean' ? 'boolean' : setting.type === 'list' ? 'array' : 'string';
+  return {
+    type,
+    description: help,
+    group: `${group}:`,
+    alias: [...aliases],
+    default: setting.default,
+    ...(setting.type === 'list' ? { string: true } : {}),
+  };
+}
+
+/** Settings that only make sense together. */
+function crossFaults(config: ServerConfig): readonly string[] {
+  const faults: string[] = [];
+  const both = (a: string, b: string, first: string, second: string): void => {
+    if ((a === '') !== (b === '')) faults.push(`--${first} and --${second} must be given together`);
+  };
+  both(config.tlsCertFile, config.tlsPrivateKeyFile, 'tls-cert-file', 'tls-private-key-file');
+  both(config.etcdCertfile, config.etcdKeyfile, 'etcd-certfile', 'etcd-keyfile');
+  if (config.auditPolicyFile !== '' && config.auditLogPath === '') {
+    faults.push('--audit-policy-file has no effect without --audit-log-path');
+  }
+  if (config.serviceClusterIpRange.length > 2) {
+    faults.push('--service-cluster-ip-range: at most two ranges, one of each family');
+  }
+  return faults;
+}
+
+type Read = { readonly value: unknown } | { readonly problem: string };
+
+function readText(setting: Setting, given: string): Read {
+  const name = `--${setting.flag}`;
+  switch (setting.type) {
+    case 'integer': {
+      const value = Number(given);
+      const fits = /^-?\d+$/.test(given) && value >= setting.min && value <= setting.max;
+      if (fits) return { value };
+      return {
+        problem: `${name}: ${JSON.stringify(given)} is not a whole number from ${setting.min} to ${setting.max}`,
+      };
+    }
+    case 'duration':
+      try {
+        const value = parseDurationMs(given);
+        return value < 0 ? { problem: `${name}: must not be negative` } : { value };
+      } catch (thrown) {
+        if (!(thrown instanceof DurationError)) throw thrown;
+        return { problem: `${name}: ${JSON.stringify(given)} is no duration; right are 30s, 5m, 1h30m` };
+      }
+    case 'string':
+      return checkChoices(name, setting.choices, [given]) ?? { value: given };
+    case 'boolean':
+    case 'list':
+      return { problem: `${name}: takes no single text` };
+    default:
+      return setting satisfies never;
+  }
+}
+
+function checkChoices(
+  name: string,
+  choices: readonly string[] | undefined,
+  given: readonly string[],
+): Read | undefined {
+  const bad = choices === undefined ? undefined : given.find((word) => !choices.includes(word));
+  return bad === undefined
+    ? undefined
+    : { problem: `${name}: ${JSON.stringify(bad)} is none of ${choices?.join(', ') ?? ''}` };
+}
+
+function read(setting: Setting, given: unknown): Read {
+  const name = `--${setting.flag}`;
+  if (setting.type === 'list') {
+    const words = (Array.isArray(given) ? given : [given])
+      .flatMap((item) => String(item).split(','))
+      .filter((word) => word !== '');
+    return checkChoices(name, setting.choices, words) ?? { value: words };
+  }
+  if (Array.isArray(given)) return { problem: `${name} is given more than once` };
+  return setting.type === 'boolean' ? { value: given === true } : readText(setting, String(given));
+}
+
+/** The parser, for `--help` as well. */
+export function createParser(argv: readonly string[]): Argv {
+  return yargs([...argv])
+    .scriptName('control-plane-lite')
+    .usage('$0 [flags]\n$0 backup FILE [--data-dir D]\n$0 restore FILE [--data-dir D] [--force]')
+    .options(Object.fromEntries(entries.map(([, setting]) => [setting.flag, option(setting)])))
+    .parserConfiguration({
+      'boolean-negation': false,
+      'camel-case-expansion': false,
+      'duplicate-arguments-array': true,
+      'greedy-arrays': false,
+      'parse-numbers': false,
+    })
+    .strict()
+    .exitProcess(false)
+    .version(false)
+    .wrap(120);
+}
+
+/** `--no-anonymous-auth` is `--anonymous-auth=false`; other flags may begin with `no-`. */
+function negated(word: string): string {
+  const match = /^--no-([a-z-]+)$/.exec(word);
+  const known = entries.some(([, setting]) => setting.type === 'boolean' && setting.flag === match?.[1]);
+  return known ? `--${match?.[1] ?? ''}=false` : word;
+}
+
+/** @throws ConfigError with every fault */
+export function parseConfig(argv: readonly string[]): ServerConfig {
+  const problems: string[] = [];
+  const parsed = createParser(argv.map(negated))
+    .fail((message: string, error: Error | undefined) => {
+      problems.push(message === '' && error !== undefined ? error.message : message);
+    })
+    .parseSync();
+  const values: Record<string, unknown> = {};
+  for (const [key, setting] of entries) {
+    const result = read(setting, parsed[setting.flag]);
+    if ('problem' in result) problems.push(result.problem);
+    else values[key] = result.value;
+  }
+  if (problems.length > 0) throw new ConfigError(problems);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one value of its type for each setting of the table
+  const config = values as unknown as ServerConfig;
+  const conflicts = crossFaults(config);
+  if (conflicts.length > 0) throw new ConfigError(conflicts);
+  return config;
+}

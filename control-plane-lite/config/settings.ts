@@ -1,0 +1,344 @@
+/** Every setting of the server, once: its flag, type, default and help. The command line, `--help` and the checks
+ *  come from this table. */
+
+interface Common {
+  /** Without dashes. */
+  readonly flag: string;
+  readonly help: string;
+  readonly group: Group;
+  /** Other spellings. */
+  readonly aliases?: readonly string[];
+}
+
+export type Group =
+  | 'Serving'
+  | 'Storage'
+  | 'Authentication'
+  | 'Authorization'
+  | 'API'
+  | 'Limits'
+  | 'Audit'
+  | 'Other';
+
+export type Setting =
+  | (Common & { readonly type: 'string'; readonly default: string; readonly choices?: readonly string[] })
+  | (Common & {
+      readonly type: 'list';
+      readonly default: readonly string[];
+      readonly choices?: readonly string[];
+    })
+  | (Common & { readonly type: 'boolean'; readonly default: boolean })
+  | (Common & {
+      readonly type: 'integer';
+      readonly default: number;
+      readonly min: number;
+      readonly max: number;
+    })
+  /** Text such as `1m30s`; its value is in ms. */
+  | (Common & { readonly type: 'duration'; readonly default: string });
+
+const MAX = 1_000_000;
+
+/** The settings that can have a value of this type. */
+type SettingOf<V> = Extract<
+  Setting,
+  {
+    readonly type: V extends boolean
+      ? 'boolean'
+      : V extends number
+        ? 'integer' | 'duration'
+        : V extends string
+          ? 'string'
+          : 'list';
+  }
+>;
+
+/** The configuration; durations are in ms. */
+export interface ServerConfig {
+  readonly dataDir: string;
+  readonly vocabulary: string;
+  readonly bindAddress: string;
+  readonly securePort: number;
+  readonly advertiseAddress: string;
+  readonly certSANs: readonly string[];
+  readonly tlsCertFile: string;
+  readonly tlsPrivateKeyFile: string;
+  readonly requestTimeout: number;
+  readonly livezGracePeriod: number;
+  readonly shutdownDelayDuration: number;
+  readonly etcdServers: readonly string[];
+  readonly etcdCafile: string;
+  readonly etcdCertfile: string;
+  readonly etcdKeyfile: string;
+  readonly etcdPrefix: string;
+  readonly etcdCompactionInterval: number;
+  readonly eventTtl: number;
+  readonly clientCaFile: string;
+  readonly tokenAuthFile: string;
+  readonly anonymousAuth: boolean;
+  readonly authorizationMode: readonly string[];
+  readonly runtimeConfig: readonly string[];
+  readonly serviceClusterIpRange: readonly string[];
+  readonly serviceNodePortRange: string;
+  readonly maxRequestsInflight: number;
+  readonly maxMutatingRequestsInflight: number;
+  readonly auditLogPath: string;
+  readonly auditPolicyFile: string;
+  readonly auditLogMaxsize: number;
+  readonly auditLogMaxbackup: number;
+  readonly auditLogMaxage: number;
+  readonly featureGates: readonly string[];
+  readonly verbosity: number;
+}
+
+export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerConfig[K]> } = {
+  dataDir: {
+    flag: 'data-dir',
+    type: 'string',
+    default: '/var/lib/control-plane-lite',
+    group: 'Storage',
+    help: 'folder for the store, certificates and the administrator’s platconfig',
+  },
+  vocabulary: {
+    flag: 'vocabulary',
+    type: 'string',
+    default: 'plat',
+    choices: ['plat', 'kubernetes'],
+    group: 'API',
+    help: 'words that API groups, labels and the like are spelled with',
+  },
+  bindAddress: {
+    flag: 'bind-address',
+    type: 'string',
+    default: '0.0.0.0',
+    group: 'Serving',
+    help: 'address to listen on',
+  },
+  securePort: {
+    flag: 'secure-port',
+    type: 'integer',
+    default: 6443,
+    min: 0,
+    max: 65_535,
+    group: 'Serving',
+    help: 'port for TLS; 0 takes a free one',
+  },
+  advertiseAddress: {
+    flag: 'advertise-address',
+    type: 'string',
+    default: '',
+    group: 'Serving',
+    help: 'address that clients are told; default: the bind address, or the first of the machine',
+  },
+  certSANs: {
+    flag: 'cert-sans',
+    type: 'list',
+    default: [],
+    group: 'Serving',
+    help: 'further names and addresses for the certificate that is made',
+  },
+  tlsCertFile: {
+    flag: 'tls-cert-file',
+    type: 'string',
+    default: '',
+    group: 'Serving',
+    help: 'certificate to serve instead of one that is made',
+  },
+  tlsPrivateKeyFile: {
+    flag: 'tls-private-key-file',
+    type: 'string',
+    default: '',
+    group: 'Serving',
+    help: 'its key',
+  },
+  requestTimeout: {
+    flag: 'request-timeout',
+    type: 'duration',
+    default: '1m',
+    group: 'Serving',
+    help: 'longest time for a request that is no watch',
+  },
+  livezGracePeriod: {
+    flag: 'livez-grace-period',
+    type: 'duration',
+    default: '0s',
+    group: 'Serving',
+    help: 'time to start up during which liveness does not fail',
+  },
+  shutdownDelayDuration: {
+    flag: 'shutdown-delay-duration',
+    type: 'duration',
+    default: '0s',
+    group: 'Serving',
+    help: 'time between failing readiness and taking no more connections',
+  },
+  etcdServers: {
+    flag: 'etcd-servers',
+    type: 'list',
+    default: [],
+    group: 'Storage',
+    help: 'etcd endpoints; without them the store is embedded',
+  },
+  etcdCafile: {
+    flag: 'etcd-cafile',
+    type: 'string',
+    default: '',
+    group: 'Storage',
+    help: 'CA of the etcd servers',
+  },
+  etcdCertfile: {
+    flag: 'etcd-certfile',
+    type: 'string',
+    default: '',
+    group: 'Storage',
+    help: 'client certificate for etcd',
+  },
+  etcdKeyfile: { flag: 'etcd-keyfile', type: 'string', default: '', group: 'Storage', help: 'its key' },
+  etcdPrefix: {
+    flag: 'etcd-prefix',
+    type: 'string',
+    default: '',
+    group: 'Storage',
+    help: 'stands before every key in etcd',
+  },
+  etcdCompactionInterval: {
+    flag: 'compaction-interval',
+    aliases: ['etcd-compaction-interval'],
+    type: 'duration',
+    default: '5m',
+    group: 'Storage',
+    help: 'history that is kept for watches and pages',
+  },
+  eventTtl: {
+    flag: 'event-ttl',
+    type: 'duration',
+    default: '1h',
+    group: 'Storage',
+    help: 'time that events are kept',
+  },
+  clientCaFile: {
+    flag: 'client-ca-file',
+    type: 'string',
+    default: '',
+    group: 'Authentication',
+    help: 'CAs of client certificates, beside the server’s own',
+  },
+  tokenAuthFile: {
+    flag: 'token-auth-file',
+    type: 'string',
+    default: '',
+    group: 'Authentication',
+    help: 'static tokens: token,user,uid,"group1,group2"',
+  },
+  anonymousAuth: {
+    flag: 'anonymous-auth',
+    type: 'boolean',
+    default: true,
+    group: 'Authentication',
+    help: 'let in requests without credentials, as system:anonymous',
+  },
+  authorizationMode: {
+    flag: 'authorization-mode',
+    type: 'list',
+    default: ['RBAC'],
+    choices: ['AlwaysAllow', 'AlwaysDeny', 'RBAC'],
+    group: 'Authorization',
+    help: 'asked in this order',
+  },
+  runtimeConfig: {
+    flag: 'runtime-config',
+    type: 'list',
+    default: [],
+    group: 'API',
+    help: 'group/version or group/version/resource to serve or not: batch/v1=false, api/all=true',
+  },
+  serviceClusterIpRange: {
+    flag: 'service-cluster-ip-range',
+    type: 'list',
+    default: ['10.0.0.0/24'],
+    group: 'API',
+    help: 'addresses of services; one range, or one of each family',
+  },
+  serviceNodePortRange: {
+    flag: 'service-node-port-range',
+    type: 'string',
+    default: '30000-32767',
+    group: 'API',
+    help: 'node ports of services',
+  },
+  maxRequestsInflight: {
+    flag: 'max-requests-inflight',
+    type: 'integer',
+    default: 400,
+    min: 1,
+    max: MAX,
+    group: 'Limits',
+    help: 'reading requests at a time',
+  },
+  maxMutatingRequestsInflight: {
+    flag: 'max-mutating-requests-inflight',
+    type: 'integer',
+    default: 200,
+    min: 1,
+    max: MAX,
+    group: 'Limits',
+    help: 'writing requests at a time',
+  },
+  auditLogPath: {
+    flag: 'audit-log-path',
+    type: 'string',
+    default: '',
+    group: 'Audit',
+    help: 'file for audit events; - for standard output',
+  },
+  auditPolicyFile: {
+    flag: 'audit-policy-file',
+    type: 'string',
+    default: '',
+    group: 'Audit',
+    help: 'what is recorded',
+  },
+  auditLogMaxsize: {
+    flag: 'audit-log-maxsize',
+    type: 'integer',
+    default: 100,
+    min: 0,
+    max: MAX,
+    group: 'Audit',
+    help: 'megabytes after which the file is rotated; 0: never',
+  },
+  auditLogMaxbackup: {
+    flag: 'audit-log-maxbackup',
+    type: 'integer',
+    default: 10,
+    min: 0,
+    max: MAX,
+    group: 'Audit',
+    help: 'rotated files to keep; 0: all',
+  },
+  auditLogMaxage: {
+    flag: 'audit-log-maxage',
+    type: 'integer',
+    default: 0,
+    min: 0,
+    max: MAX,
+    group: 'Audit',
+    help: 'days to keep rotated files; 0: forever',
+  },
+  featureGates: {
+    flag: 'feature-gates',
+    type: 'list',
+    default: [],
+    group: 'API',
+    help: 'name=true or name=false',
+  },
+  verbosity: {
+    flag: 'v',
+    type: 'integer',
+    default: 2,
+    min: 0,
+    max: 10,
+    group: 'Other',
+    help: 'how much is logged: 4 shows decisions, 6 every detail',
+  },
+};

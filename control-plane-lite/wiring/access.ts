@@ -1,0 +1,92 @@
+/** Who gets in, and what he may do: methods and modes as configured. */
+import { X509Certificate } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '#api/kit/clock.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { createAuthenticationChain } from '../authn/chain.ts';
+import { createClientCertificateAuthenticator, parseCertificates } from '../authn/client-certificate.ts';
+import type { Authenticator } from '../authn/contract.ts';
+import { createTokenAuthenticator, parseTokenFile } from '../authn/token-file.ts';
+import type { Authorizer } from '../authz/contract.ts';
+import { alwaysAllow, alwaysDeny, createAuthorizerChain, masters } from '../authz/modes.ts';
+import { createRbac, type Rbac } from '../authz/rbac.ts';
+import type { Cache } from '../cache/contract.ts';
+import type { ServerConfig } from '../config/settings.ts';
+import type { StorageInfo } from '../resources/contract.ts';
+import { builtinFacts } from '../resources/facts.ts';
+import type { ResourceRegistry } from '../resources/registry.ts';
+
+export interface Access {
+  readonly authenticator: Authenticator;
+  readonly authorizer: Authorizer;
+  readonly rbac: Rbac | undefined;
+  /** Group of the rbac resources on the wire. */
+  readonly rbacGroup: string;
+}
+
+export interface AccessDeps {
+  readonly config: ServerConfig;
+  readonly vocabulary: Vocabulary;
+  readonly clock: Clock;
+  readonly cache: Cache;
+  readonly registry: ResourceRegistry;
+  /** PEM of the server's own authority. */
+  readonly ownAuthority: string;
+}
+
+/** @throws Error that names the file which can't be read */
+export async function createAccess(deps: AccessDeps): Promise<Access> {
+  const { config, vocabulary } = deps;
+  const rbacGroup = `rbac.authorization.${vocabulary.apiGroupDomain}`;
+  const rbac = config.authorizationMode.includes('RBAC')
+    ? createRbac(rbacCaches(deps, rbacGroup))
+    : undefined;
+  const modes = config.authorizationMode.map((mode) => {
+    if (mode === 'AlwaysAllow') return alwaysAllow;
+    return mode === 'RBAC' && rbac !== undefined ? rbac : alwaysDeny;
+  });
+  return {
+    authenticator: createAuthenticationChain(await methods(deps), { anonymous: config.anonymousAuth }),
+    authorizer: createAuthorizerChain([masters, ...modes]),
+    rbac,
+    rbacGroup,
+  };
+}
+
+async function methods({ config, clock, ownAuthority }: AccessDeps): Promise<readonly Authenticator[]> {
+  const bundle = config.clientCaFile === '' ? '' : await readText(config.clientCaFile);
+  const roots = [new X509Certificate(ownAuthority), ...parseCertificates(bundle)];
+  const certificates = createClientCertificateAuthenticator({ roots: () => roots, clock });
+  if (config.tokenAuthFile === '') return [certificates];
+  const users = parseTokenFile(await readText(config.tokenAuthFile), config.tokenAuthFile);
+  return [certificates, createTokenAuthenticator(users)];
+}
+
+async function readText(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (cause) {
+    throw new Error(`${file} could not be read`, { cause });
+  }
+}
+
+function rbacCaches(
+  { cache, registry, vocabulary }: AccessDeps,
+  group: string,
+): Parameters<typeof createRbac>[0] {
+  const storageOf = (plural: string): StorageInfo => {
+    const served = registry.find(group, 'v1', plural);
+    if (served !== undefined) return served.storage;
+    // Rules hold whether or not the resources are served.
+    const fact = builtinFacts(vocabulary).find(({ info }) => info.group === group && info.plural === plural);
+    if (fact === undefined) throw new Error(`${plural} is not in the table of resources`);
+    const { kind, namespaced } = fact.info;
+    return { prefix: `/registry/${group}/${plural}/`, apiVersion: `${group}/v1`, kind, namespaced };
+  };
+  return {
+    clusterRoles: cache.resource(storageOf('clusterroles')),
+    roles: cache.resource(storageOf('roles')),
+    clusterRoleBindings: cache.resource(storageOf('clusterrolebindings')),
+    roleBindings: cache.resource(storageOf('rolebindings')),
+  };
+}

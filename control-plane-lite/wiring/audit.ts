@@ -1,0 +1,50 @@
+/** The audit log as configured. */
+import { readFile } from 'node:fs/promises';
+import { parseYaml } from '#api/codec/yaml.ts';
+import type { MetricsRegistry } from '#api/kit/metrics.ts';
+import { createAuditor } from '../http/audit/audit.ts';
+import type { Auditor } from '../http/audit/auditor.ts';
+import { createStreamWriter, type LineWriter, openLogFile } from '../http/audit/log-file.ts';
+import { type AuditPolicy, parseAuditPolicy } from '../http/audit/policy.ts';
+import type { Core } from './core.ts';
+
+const MEGABYTE = 1024 * 1024;
+const DAY_MS = 24 * 60 * 60 * 1000;
+
+/** `undefined` without `--audit-log-path`. @throws Error that names the file which can't be used */
+export async function createAudit(core: Core, registry: MetricsRegistry): Promise<Auditor | undefined> {
+  const { config, clock, vocabulary } = core;
+  if (config.auditLogPath === '') return undefined;
+  const domain = vocabulary.apiGroupDomain;
+  const policy = await readPolicy(config.auditPolicyFile, domain);
+  return createAuditor({ clock, registry, writer: await openWriter(core) }, { policy, domain });
+}
+
+async function openWriter({ config, clock, log }: Core): Promise<LineWriter> {
+  if (config.auditLogPath === '-') return createStreamWriter(process.stdout);
+  return openLogFile(
+    { clock, onError: (err, lost) => log.error({ err, lost }, 'Audit log could not be written') },
+    {
+      path: config.auditLogPath,
+      maxBytes: config.auditLogMaxsize === 0 ? Number.POSITIVE_INFINITY : config.auditLogMaxsize * MEGABYTE,
+      maxBackups: config.auditLogMaxbackup,
+      maxAgeMs: config.auditLogMaxage * DAY_MS,
+    },
+  );
+}
+
+/** Without a file: who did what, of every request. */
+async function readPolicy(file: string, domain: string): Promise<AuditPolicy> {
+  if (file === '') {
+    return parseAuditPolicy(
+      { apiVersion: `audit.${domain}/v1`, kind: 'Policy', rules: [{ level: 'Metadata' }] },
+      domain,
+    );
+  }
+  try {
+    const [document] = parseYaml(await readFile(file, 'utf8'));
+    return parseAuditPolicy(document?.value, domain);
+  } catch (cause) {
+    throw new Error(`--audit-policy-file ${file} can't be used`, { cause });
+  }
+}

@@ -1,0 +1,19 @@
+/** Everything that works beside the requests: it uses the verbs as clients do. */
+import { runExpiry } from '../controllers/expiry.ts';
+import { runGarbageCollector } from '../controllers/garbage-collector/collector.ts';
+import { runNamespaceController } from '../controllers/namespaces/controller.ts';
+import type { Core } from './core.ts';
+
+/** Works until the signal fires. */
+export async function runControllers(core: Core, signal: AbortSignal): Promise<void> {
+  const { registry, cache, verbs, clock, log, vocabulary } = core;
+  const deps = { registry, cache, verbs, clock, log };
+  await Promise.all([
+    runGarbageCollector({ ...deps, log: log.child({ controller: 'garbage-collector' }) }, signal),
+    runNamespaceController(
+      { ...deps, log: log.child({ controller: 'namespace' }), finalizer: vocabulary.namespaceFinalizer },
+      signal,
+    ),
+    runExpiry({ ...deps, log: log.child({ controller: 'expiry' }) }, signal),
+  ]);
+}

@@ -1,0 +1,69 @@
+/** The heart of the server: store, cache, resources, verbs. Everything but HTTP and controllers. */
+import { type Clock, systemClock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
+import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { createRbacEscalation } from '../admission/rbac-escalation.ts';
+import { trackUpdate } from '../apply/track-update.ts';
+import { createCache } from '../cache/cache.ts';
+import type { Cache } from '../cache/contract.ts';
+import type { ServerConfig } from '../config/settings.ts';
+import type { ServerIdentity } from '../identity/files.ts';
+import type { ResourceRegistry } from '../resources/registry.ts';
+import type { Store } from '../store/contract.ts';
+import { createAdmissionChain } from '../verbs/admit.ts';
+import type { Verbs } from '../verbs/contract.ts';
+import { createVerbs } from '../verbs/verbs.ts';
+import { type Access, createAccess } from './access.ts';
+import { createResources, type ServedResources } from './resources.ts';
+
+export interface Core {
+  readonly config: ServerConfig;
+  readonly vocabulary: Vocabulary;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly store: Store;
+  readonly cache: Cache;
+  readonly registry: ResourceRegistry;
+  readonly allocation: ServedResources['allocation'];
+  readonly access: Access;
+  readonly verbs: Verbs;
+}
+
+export const vocabularyOf = ({ vocabulary }: ServerConfig): Vocabulary =>
+  VOCABULARIES[vocabulary === 'kubernetes' ? 'kubernetes' : 'plat'];
+
+/** Loads the state and follows it until the signal. */
+export async function createCore(
+  config: ServerConfig,
+  store: Store,
+  identity: ServerIdentity,
+  log: Logger,
+  signal: AbortSignal,
+): Promise<Core> {
+  const clock = systemClock;
+  const vocabulary = vocabularyOf(config);
+  const gates: ReadonlySet<string> = new Set();
+  const { registry, allocation } = createResources(config, store, vocabulary, gates);
+  const cache = createCache({ store, clock, log }, { historyMs: config.etcdCompactionInterval });
+  for (const { storage, strategy, stored } of registry.all()) {
+    if (stored === undefined) cache.resource(storage, strategy.selectableFields);
+  }
+  await cache.start(signal);
+  const ownAuthority = identity.authority.certificate;
+  const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority });
+  const namespaces = registry.find('', 'v1', 'namespaces');
+  const plugins = [
+    ...(namespaces === undefined
+      ? []
+      : [createNamespaceLifecycle({ cache, namespaces: namespaces.storage, vocabulary })]),
+    ...(access.rbac === undefined
+      ? []
+      : [
+          createRbacEscalation({ rbac: access.rbac, authorizer: access.authorizer, group: access.rbacGroup }),
+        ]),
+  ];
+  const admission = createAdmissionChain(plugins);
+  const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
+  return { config, vocabulary, clock, log, store, cache, registry, allocation, access, verbs };
+}

@@ -1,0 +1,126 @@
+/** HTTP over the core: endpoints, paths of no resource, limits, audit. */
+import { readFile } from 'node:fs/promises';
+import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
+import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
+import { createBuiltinSchema } from '../content/builtin-schema.ts';
+import { createContent } from '../content/content.ts';
+import { createStatusEncoder } from '../content/plain.ts';
+import { createResourceHandler } from '../endpoints/resource-handler.ts';
+import { createScaleMapping } from '../endpoints/scale-mapping.ts';
+import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
+import { createHealth, type Health } from '../http/health.ts';
+import type { ServingCertificate } from '../http/listener.ts';
+import { addProcessMetrics, metricsRoute } from '../http/metrics.ts';
+import { type ApiServer, createApiServer } from '../http/server.ts';
+import type { ServerIdentity } from '../identity/files.ts';
+import { createAudit } from './audit.ts';
+import type { Core } from './core.ts';
+
+export interface Server {
+  readonly api: ApiServer;
+  readonly health: Health;
+  readonly metrics: MetricsRegistry;
+  close(): void;
+}
+
+/** Further paths, of parts that are wired elsewhere. */
+export type Routes = (deps: { readonly core: Core }) => readonly PathRoute[];
+
+/** @throws Error that names a file which can't be read */
+export async function createServer(
+  core: Core,
+  identity: ServerIdentity,
+  more: { readonly routes: readonly PathRoute[]; readonly isReady: () => boolean },
+): Promise<Server> {
+  const { config, vocabulary, clock, log, access } = core;
+  const metrics = createMetricsRegistry();
+  const stopMeasuring = addProcessMetrics(metrics);
+  const protobuf = createApiProtobuf(vocabulary);
+  const health = createHealth(
+    { clock, log },
+    { checks: healthChecks(core, more.isReady), livezGraceMs: config.livezGracePeriod },
+  );
+  const audit = await createAudit(core, metrics);
+  const api = createApiServer(
+    {
+      clock,
+      log,
+      vocabulary,
+      registry: metrics,
+      authenticate: (request) => access.authenticator.authenticate(request),
+      authorize: (attributes) => access.authorizer.authorize(attributes),
+      routes: [...health.routes, metricsRoute(metrics), ...more.routes],
+      resources: resourceHandler(core, protobuf),
+      isServed: ({ group, version, resource }: RequestInfo) =>
+        core.registry.find(group, version, resource) !== undefined,
+      encodeStatus: createStatusEncoder({ vocabulary, now: () => clock.now(), protobuf }),
+      ...(audit === undefined ? {} : { audit }),
+    },
+    {
+      tls: await servingCertificate(core, identity),
+      requestTimeoutMs: config.requestTimeout,
+      inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
+    },
+  );
+  return { api, health, metrics, close: stopMeasuring };
+}
+
+function resourceHandler(core: Core, protobuf: ReturnType<typeof createApiProtobuf>): Handler {
+  const { vocabulary, clock, registry, cache, verbs, access } = core;
+  const options = { vocabulary, gates: new Set<string>() };
+  const scale = createScaleMapping(createBuiltinSchema('autoscaling/v1.Scale', options));
+  return createResourceHandler({
+    registry,
+    cache,
+    verbs,
+    content: createContent({ vocabulary, now: () => clock.now(), protobuf }),
+    authorizer: access.authorizer,
+    clock,
+    vocabulary,
+    reviews: { authenticator: access.authenticator, authorizer: access.authorizer },
+    scale: (resource) => (resource.info.subresources.has('scale') ? scale : undefined),
+    evictionSchema: {
+      schema: createBuiltinSchema('policy/v1.Eviction', options),
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+    },
+  });
+}
+
+function healthChecks(
+  { store, cache }: Core,
+  isReady: () => boolean,
+): Parameters<typeof createHealth>[1]['checks'] {
+  return [
+    {
+      name: 'store',
+      check: async () => {
+        await store.currentRevision();
+      },
+    },
+    {
+      name: 'cache-sync',
+      on: ['readyz'],
+      check: () => {
+        if (!cache.synced) throw new Error('the cache does not follow the store');
+      },
+    },
+    {
+      name: 'bootstrap',
+      on: ['readyz'],
+      check: () => {
+        if (!isReady()) throw new Error('what every server begins with is not all there');
+      },
+    },
+  ];
+}
+
+async function servingCertificate(
+  { config }: Core,
+  { serving, authority }: ServerIdentity,
+): Promise<ServingCertificate> {
+  const ca = authority.certificate;
+  if (config.tlsCertFile === '') return { cert: serving.certificate, key: serving.key, ca };
+  const [cert, key] = await Promise.all([readFile(config.tlsCertFile), readFile(config.tlsPrivateKeyFile)]);
+  return { cert, key, ca };
+}
