@@ -3,7 +3,7 @@
 #   sh scripts/packages.sh base      what the pinned Node needs
 #   sh scripts/packages.sh start     what running pods needs as well
 #   sh scripts/packages.sh test      what the tests need as well
-# The machine's own containerd is neither started nor enabled by it.
+# The machine's own containerd and etcd are neither started nor enabled by it.
 set -eu
 
 say() { printf 'nodeagent setup: %s\n' "$*"; }
@@ -47,6 +47,8 @@ need_test() {
   need systemd-container 'boots a system with systemd for the end-to-end test' has systemd-nspawn
   need debootstrap 'makes that system' has debootstrap
   need util-linux 'enters that system' has nsenter
+  need etcd-server 'one of the stores of control-plane-lite' has etcd
+  need openssl 'makes the certificates of its test' has openssl
 }
 
 case ${1:-} in
@@ -93,6 +95,7 @@ quietly() {
   exit 1
 }
 had_containerd=$(installed containerd && echo yes || echo no)
+had_etcd=$(installed etcd-server && echo yes || echo no)
 quietly apt-get -o DPkg::Lock::Timeout=120 update
 # shellcheck disable=SC2086 # one word per package
 quietly apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends $missing
@@ -102,5 +105,9 @@ rm -f "$log"
 if [ "$had_containerd" = no ] && installed containerd && has systemctl; then
   systemctl disable containerd.service >/dev/null 2>&1 || true
   say "the machine's own containerd service stays off (to use it: systemctl enable --now containerd)"
+fi
+if [ "$had_etcd" = no ] && installed etcd-server && has systemctl; then
+  systemctl disable etcd.service >/dev/null 2>&1 || true
+  say "the machine's own etcd service stays off (the tests start servers of their own)"
 fi
 say "installed:$missing"

@@ -1,4 +1,6 @@
 /** The servers of an etcd cluster. All are held connected; calls go to one of them until it fails. */
+import { isIP } from 'node:net';
+import { checkServerIdentity, type PeerCertificate } from 'node:tls';
 import {
   Client,
   type ClientDuplexStream,
@@ -117,11 +119,17 @@ function connect(server: string, tls: EtcdTls | undefined): Client {
       `"${server}" is no address of an etcd server, such as https://10.0.0.1:2379`,
     );
   }
-  const security =
-    scheme === 'https'
-      ? credentials.createSsl(tls?.ca ?? null, tls?.key ?? null, tls?.cert ?? null)
-      : credentials.createInsecure();
-  return new Client(`dns:${address}`, security, CHANNEL_OPTIONS);
+  const target = `dns:${address}`;
+  if (scheme === 'http') return new Client(target, credentials.createInsecure(), CHANNEL_OPTIONS);
+  const host = address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  // Node refuses to send an address as the server's name: another name is sent, and the address is checked.
+  const isAddress = isIP(host) !== 0;
+  const verify = isAddress
+    ? { checkServerIdentity: (_: string, cert: PeerCertificate) => checkServerIdentity(host, cert) }
+    : {};
+  const security = credentials.createSsl(tls?.ca ?? null, tls?.key ?? null, tls?.cert ?? null, verify);
+  const name = isAddress ? { 'grpc.ssl_target_name_override': 'etcd.invalid' } : {};
+  return new Client(target, security, { ...CHANNEL_OPTIONS, ...name });
 }
 
 function isReady(client: Client): boolean {

@@ -12,8 +12,6 @@ export interface EtcdMember {
   readonly kill: () => Promise<void>;
   /** Starts it again on what it had. */
   readonly start: () => Promise<void>;
-  /** Lets it hang, and lets it go on. */
-  readonly signal: (name: 'SIGSTOP' | 'SIGCONT') => void;
 }
 
 export interface EtcdCluster extends AsyncDisposable {
@@ -95,7 +93,6 @@ function createMember(url: string, args: readonly string[]): EtcdMember {
         });
       });
     },
-    signal: (name) => void child?.kill(name),
   };
 }
 
