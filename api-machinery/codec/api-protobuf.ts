@@ -55,6 +55,7 @@ function isKind(name: TypeName): boolean {
 
 export function createApiProtobuf(vocabulary: Vocabulary): ApiProtobuf {
   const writer = new Writer();
+  const readers: Reader[] = [];
   let embedded = 0;
 
   function readEmbedded(bytes: Buffer): unknown {
@@ -92,10 +93,14 @@ export function createApiProtobuf(vocabulary: Vocabulary): ApiProtobuf {
   }
 
   function decodeMessage(typeRef: string, bytes: Uint8Array): JsonObject {
-    // A new one each time: objects embedded in this one are read while it is.
-    const reader = new Reader(LIMITS);
+    // One for each level: objects embedded in this one are read while it is.
+    const reader = (readers[embedded] ??= new Reader(LIMITS));
     reader.reset(bytes);
-    return readMessage(planOf(parseTypeName(typeRef)), reader, {});
+    try {
+      return readMessage(planOf(parseTypeName(typeRef)), reader, {});
+    } finally {
+      reader.release();
+    }
   }
 
   function decode(bytes: Buffer, assumed: TypeMeta = { apiVersion: '', kind: '' }): JsonObject & TypeMeta {

@@ -29,15 +29,23 @@ function countMembers(bytes: Buffer, maxDepth: number): number {
   return members;
 }
 
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const isStructure = (value: unknown): value is JsonObject | readonly unknown[] =>
+  typeof value === 'object' && value !== null;
+const isList = (value: JsonObject | readonly unknown[]): value is readonly unknown[] => Array.isArray(value);
+
 /** Members of a value and of all that it holds. */
-function sizeOf(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
+function sizeOf(value: JsonObject | readonly unknown[]): number {
   let size = 0;
-  if (Array.isArray(value)) {
-    for (const item of value) if (typeof item === 'object') size += sizeOf(item);
+  if (isList(value)) {
+    for (const item of value) if (isStructure(item)) size += sizeOf(item);
     return size;
   }
-  for (const member of Object.values(value)) size += typeof member === 'object' ? 1 + sizeOf(member) : 1;
+  for (const name in value) {
+    const member = value[name];
+    size += isStructure(member) ? 1 + sizeOf(member) : 1;
+  }
   return size;
 }
 
@@ -57,6 +65,9 @@ export function parseJsonBytes(bytes: Buffer, limits: Partial<TextLimits> = {}):
   const members = countMembers(bytes, maxDepth);
   const text = bytes.toString('utf8');
   const parsed = members < 0 ? undefined : tryParse(text);
-  if (parsed !== undefined && sizeOf(parsed.value) === members) return { value: parsed.value, errors: [] };
+  if (parsed !== undefined) {
+    const { value } = parsed;
+    if ((isStructure(value) ? sizeOf(value) : 0) === members) return { value, errors: [] };
+  }
   return parseJson(text, limits);
 }

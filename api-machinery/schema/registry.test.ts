@@ -7,11 +7,14 @@ import {
   isRequired,
   jsonFields,
   META_PACKAGE,
+  packageOf,
   parseTypeName,
   shapeOf,
   type TypeName,
   typeOf,
   UnknownTypeError,
+  wireApiVersion,
+  wireName,
 } from './registry.ts';
 
 const directory = new URL('./data/api-types/', import.meta.url);
@@ -80,5 +83,37 @@ describe('jsonFields', () => {
   it('knows what is required', () => {
     const required = jsonFields(parseTypeName('core/v1.PodSpec')).filter(isRequired);
     expect(required.map((field) => field.json)).toEqual(['containers']);
+  });
+});
+
+describe('vocabularies', () => {
+  const { plat, kubernetes } = VOCABULARIES;
+  const storage = (vocabulary: typeof plat): string => `storage.${vocabulary.apiGroupDomain}/v1`;
+
+  test.each([
+    ['core/v1', 'v1', 'v1'],
+    ['apps/v1', 'apps/v1', 'apps/v1'],
+    [storage(plat), storage(plat), storage(kubernetes)],
+  ])('package %s is %s and %s on the wire', (packageName, own, upstream) => {
+    expect([plat, kubernetes].map((words) => wireApiVersion(packageName, words))).toEqual([own, upstream]);
+    expect([packageOf(own, plat), packageOf(upstream, kubernetes)]).toEqual([packageName, packageName]);
+  });
+
+  test.each([
+    [storage(kubernetes), plat],
+    [storage(plat), kubernetes],
+    ['core/v1', plat],
+    ['example.com/v1', kubernetes],
+    ['../v1', plat],
+    ['', plat],
+  ])('%j is no package', (apiVersion, vocabulary) => {
+    expect(packageOf(apiVersion, vocabulary)).toBeUndefined();
+  });
+
+  it('spell some members differently', () => {
+    const fields = jsonFields(parseTypeName('core/v1.NodeSystemInfo'));
+    const different = fields.filter((field) => wireName(field, plat) !== wireName(field, kubernetes));
+    expect(different.map((field) => field.upstream)).toEqual(different.map((f) => wireName(f, kubernetes)));
+    expect(different).toHaveLength(2);
   });
 });

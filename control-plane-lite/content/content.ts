@@ -6,6 +6,7 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Content } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
+import { createDeferredForm, takesTime } from './deferred-watch.ts';
 import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
 import { encodeList } from './encode-list.ts';
 import { bodyFormat, contentTypeOf, negotiate, type Offer, wantsPretty } from './negotiation.ts';
@@ -127,7 +128,8 @@ export function createContent(given: ContentDeps): Content {
       const showing = showingOf(request, resource, vocabulary, true);
       const contentType = contentTypeOf(showing.shape.mediaType, vocabulary, true);
       // Lines are events: no line breaks in them.
-      return { ...watchForm({ ...showing, pretty: false }), contentType };
+      const form = watchForm({ ...showing, pretty: false });
+      return { ...(takesTime(resource) ? createDeferredForm(resource, form) : form), contentType };
     },
   };
 }

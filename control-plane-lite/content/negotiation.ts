@@ -30,7 +30,8 @@ const PLAIN_JSON: Shape = { mediaType: 'json', as: 'object', metaVersion: 'v1', 
 /** More than any client has a use for. */
 const MAX_CLAUSES = 64;
 
-interface Clause {
+/** One range of an Accept header. */
+export interface Clause {
   readonly type: string;
   readonly subtype: string;
   readonly quality: number;
@@ -61,7 +62,7 @@ function parseClause(text: string): Clause | undefined {
 const wildcards = ({ type, subtype }: Clause): number => (type === '*' ? 1 : 0) + (subtype === '*' ? 1 : 0);
 
 /** What a client accepts, the best first; of equals the more exact, then the earlier. */
-function parseAccept(header: string): readonly Clause[] {
+export function parseAccept(header: string): readonly Clause[] {
   const clauses = header.split(',', MAX_CLAUSES).flatMap((text) => parseClause(text) ?? []);
   return clauses.toSorted(
     (left, right) => right.quality - left.quality || wildcards(left) - wildcards(right),
@@ -134,7 +135,8 @@ export function negotiate(
   throw notAcceptable(offer, vocabulary);
 }
 
-function matches({ type, subtype }: Clause, name: string): boolean {
+/** Whether a range of an Accept header covers a media type. */
+export function matches({ type, subtype }: Clause, name: string): boolean {
   if (type === '*') return subtype === '*';
   return subtype === '*' ? name.startsWith(`${type}/`) : name === `${type}/${subtype}`;
 }

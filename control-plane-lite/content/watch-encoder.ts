@@ -2,7 +2,7 @@
  *  Source: document 1, 2.3, 4.5 and 6. */
 import { ENVELOPE_TAIL, envelopeHead, watchFrame, wrapMessage } from '#api/codec/api-protobuf/envelope.ts';
 import { formatYaml } from '#api/codec/yaml.ts';
-import type { CachedObject, EventEncoder } from '../cache/contract.ts';
+import type { CachedObject, EventEncoder, WatchEventType } from '../cache/contract.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { type EncodeDeps, enveloped, prettyJson, type Showing, tableOptions } from './encode.ts';
@@ -11,7 +11,7 @@ import { type Source, sourceOf } from './source.ts';
 import { columnsJson, TABLE_TAIL, tableHead, tableOf } from './table.ts';
 
 /** Everything of an event but its object. */
-type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+type EventType = WatchEventType | 'BOOKMARK' | 'ERROR';
 
 const headOf = (type: EventType): Buffer => Buffer.from(`{"type":"${type}","object":`);
 const HEADS: Readonly<Record<EventType, Buffer>> = {
@@ -35,14 +35,11 @@ export function jsonEvent(type: EventType, object: Buffer): Buffer {
   return event;
 }
 
-/** A conversion that has to be waited for cannot be part of a watch. */
-export class WatchConversionError extends Error {
-  override readonly name = 'WatchConversionError';
-}
-
 /** An encoder, and what the endpoint itself has to say. */
 export interface WatchForm {
   readonly encoder: EventEncoder;
+  /** An event of an object that is in the client's version already. */
+  event(type: WatchEventType, source: Source): Buffer;
   /** Bytes of an ERROR event. */
   error(status: object): Buffer;
   /** Whether messages are no text. */
@@ -71,12 +68,12 @@ function idOf({ resource, shape, include, pretty }: Showing, own: string): strin
   return `${group} ${apiVersionOf(resource.info)} ${plural} ${form}${own}`;
 }
 
+/** A conversion that takes its time is none for an encoder; `createDeferredForm` is for those.
+ *  @throws Error a mistake in the program */
 function sourceNow(resource: Resource, cached: CachedObject): Source {
   const source = sourceOf(resource, cached);
-  if (!(source instanceof Promise)) return source;
-  // Told to the client by what encodes the event; what becomes of it is of no interest.
-  source.catch(() => {});
-  throw new WatchConversionError(`objects of ${resource.info.plural} are converted by a webhook`);
+  if (source instanceof Promise) throw new Error(`${resource.info.plural} cannot be converted at once`);
+  return source;
 }
 
 /** Where a bookmark is: an object that has nothing else. */
@@ -104,18 +101,15 @@ function shownMeta(
 
 /** JSON of what stands in the events of a text watch. */
 interface TextObjects {
-  of(cached: CachedObject): Buffer;
+  of(source: Source): Buffer;
   bookmark(revision: number, initialEnd: boolean): Buffer;
 }
 
 function plainObjects(showing: Showing, deps: EncodeDeps): TextObjects {
-  const { resource, shape } = showing;
+  const { shape } = showing;
   const meta = shownMeta(showing, deps);
   return {
-    of(cached) {
-      const source = sourceNow(resource, cached);
-      return shape.as === 'object' ? source.json() : partialJson(source, meta.apiVersion);
-    },
+    of: (source) => (shape.as === 'object' ? source.json() : partialJson(source, meta.apiVersion)),
     bookmark: (revision, initialEnd) =>
       Buffer.from(JSON.stringify(bookmarkObject(meta, revision, initialEnd, deps))),
   };
@@ -132,7 +126,7 @@ function tableObjects(showing: Showing, deps: EncodeDeps): TextObjects {
     return now;
   };
   return {
-    of: (cached) => tableOf(sourceNow(resource, cached), tableOptions(showing, deps), nextColumns()),
+    of: (source) => tableOf(source, tableOptions(showing, deps), nextColumns()),
     bookmark(revision, initialEnd) {
       const { metadata } = bookmarkObject({ kind: '', apiVersion: '' }, revision, initialEnd, deps);
       const row = { cells: [], object: { kind: PARTIAL_KIND, apiVersion, metadata } };
@@ -144,19 +138,21 @@ function tableObjects(showing: Showing, deps: EncodeDeps): TextObjects {
 }
 
 function textForm(showing: Showing, objects: TextObjects, own: string): WatchForm {
-  const { mediaType } = showing.shape;
-  const event = (type: EventType, object: Buffer): Buffer => {
+  const { resource, shape } = showing;
+  const { mediaType } = shape;
+  const frame = (type: EventType, object: Buffer): Buffer => {
     if (mediaType === 'json' && !showing.pretty) return jsonEvent(type, object);
     const value = { type, object: JSON.parse(object.toString('utf8')) as unknown };
     return Buffer.from(mediaType === 'yaml' ? `---\n${formatYaml(value)}` : `${prettyJson(value)}\n`);
   };
   return {
     binary: false,
-    error: (status) => event('ERROR', Buffer.from(JSON.stringify(status))),
+    error: (status) => frame('ERROR', Buffer.from(JSON.stringify(status))),
+    event: (type, source) => frame(type, objects.of(source)),
     encoder: {
       id: idOf(showing, own),
-      encode: (type, cached) => event(type, objects.of(cached)),
-      bookmark: (revision, initialEnd) => event('BOOKMARK', objects.bookmark(revision, initialEnd)),
+      encode: (type, cached) => frame(type, objects.of(sourceNow(resource, cached))),
+      bookmark: (revision, initialEnd) => frame('BOOKMARK', objects.bookmark(revision, initialEnd)),
     },
   };
 }
@@ -166,15 +162,17 @@ function protobufForm(showing: Showing, deps: EncodeDeps): WatchForm {
   const { protobuf } = deps;
   const typeRef = shape.as === 'object' ? resource.schema.typeRef : PARTIAL_TYPE;
   if (typeRef === undefined) throw new Error('a kind without a protobuf form was to be watched as protobuf');
+  const event = (type: WatchEventType, source: Source): Buffer => {
+    const [meta, message] = enveloped(source, showing, deps);
+    return watchFrame(type, Buffer.concat([envelopeHead(meta, message.length), message, ENVELOPE_TAIL]));
+  };
   return {
     binary: true,
     error: (status) => watchFrame('ERROR', statusEnvelope(status, deps)),
+    event,
     encoder: {
       id: idOf(showing, ''),
-      encode(type, cached) {
-        const [meta, message] = enveloped(sourceNow(resource, cached), showing, deps);
-        return watchFrame(type, Buffer.concat([envelopeHead(meta, message.length), message, ENVELOPE_TAIL]));
-      },
+      encode: (type, cached) => event(type, sourceNow(resource, cached)),
       bookmark(revision, initialEnd) {
         const object = bookmarkObject(shownMeta(showing, deps), revision, initialEnd, deps);
         return watchFrame('BOOKMARK', wrapMessage(object, protobuf.encodeMessage(typeRef, object)));
