@@ -332,7 +332,7 @@ async function postStart(
     if (ended.signal.aborted || signal.aborted) return;
     deps.event(pod, 'Warning', 'FailedPostStartHook', asError(thrown).message, spec);
     const timeout = stopTimeout(pod.spec?.terminationGracePeriodSeconds ?? 30);
-    await deps.runtime.stopContainer({ containerId, timeout });
+    await deps.runtime.stopContainer({ containerId, timeout }, { signal });
     await deps.observer.refreshContainer(containerId);
   } finally {
     unsubscribe();
