@@ -24,6 +24,7 @@ export interface PodValidationOptions {
   readonly negativeGracePeriod?: boolean;
 }
 
+const NO_CONTAINERS = 'a pod needs at least one container';
 const LINUX: readonly string[] = ['linux'];
 
 const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
@@ -75,9 +76,12 @@ function validateSpec(faults: Faults, podName: string, spec: PodSpec, options: P
 /** Every fault of a pod beside its metadata; of the template of one, if it has no name yet. */
 export function validatePodContent(pod: Pod, options: PodValidationOptions): readonly FieldError[] {
   const faults = createFaults();
-  if (pod.spec === undefined) {
-    faults.required('spec.containers', 'a pod needs at least one container');
-  } else validateSpec(faults, pod.metadata?.name ?? '', pod.spec, options);
+  if (pod.spec === undefined) faults.required('spec.containers', NO_CONTAINERS);
+  else {
+    // Defaults make a spec where there was none, without containers.
+    const spec = { ...pod.spec, containers: pod.spec.containers ?? [] };
+    validateSpec(faults, pod.metadata?.name ?? '', spec, options);
+  }
   validateProfileAnnotations(faults, pod, options.vocabulary);
   return faults.errors;
 }

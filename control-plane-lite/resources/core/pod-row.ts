@@ -85,7 +85,7 @@ function tallyPod(pod: Pod): Tally {
   const { phase = '', reason = '' } = pod.status ?? {};
   const tally: Tally = {
     ready: 0,
-    total: pod.spec?.containers.length ?? 0,
+    total: pod.spec?.containers?.length ?? 0,
     restarts: 0,
     lastRestartMs: 0,
     word: reason === '' ? phase : reason,

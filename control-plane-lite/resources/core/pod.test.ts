@@ -70,6 +70,13 @@ describe('creation', () => {
   });
 });
 
+test('a pod without a spec has no containers', () => {
+  const pod = objectOf('core/v1.Pod', { metadata: BASE.metadata });
+  expect(createFaultsOf(KIND, pod)).toEqual(['FieldValueRequired spec.containers']);
+  KIND.strategy.prepareForCreate?.(pod, contextWith());
+  expect(pod['status']).toEqual({ phase: 'Pending', qosClass: 'BestEffort' });
+});
+
 describe('update', () => {
   const FORBIDDEN = ['FieldValueForbidden spec'];
   const toleration = { key: 'a', operator: 'Exists', effect: 'NoExecute' };
