@@ -27,7 +27,7 @@ async function answerBytes(deps: AnswerDeps, passage: Passage, response: BytesRe
   const written = writeBytes(state, response, deps.clock);
   if (written !== undefined) await written;
   if (body !== undefined && state.bodyBytes === undefined) {
-    discardBody(body, () => state.exchange.destroy());
+    discardBody(body, deps.clock, () => state.exchange.destroy());
   }
   record?.complete(response);
 }

@@ -1,7 +1,7 @@
 /** Reads whole request bodies, within a limit that also holds for what a compressed body grows to. */
 import type { Readable } from 'node:stream';
 import type { InputType } from 'node:zlib';
-import { asError } from '#api/kit/clock.ts';
+import { asError, type Clock } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { ClientGoneError } from './exchange.ts';
 
@@ -95,11 +95,15 @@ export async function readBody(source: Readable, options: BodyOptions): Promise<
 
 /** What of a body that nobody wants is still taken in, so that its sender sees the answer. */
 const DISCARD_BYTES = 16 * 1024 * 1024;
+const DISCARD_MS = 10_000;
 
-/** Takes in the rest of a body that was answered without being read, up to a limit; then cuts it off. */
-export function discardBody(source: Readable, cut: () => void): void {
+/** Takes in the rest of a body that was answered without being read, within limits; then cuts it off. */
+export function discardBody(source: Readable, clock: Clock, cut: () => void): void {
   if (source.readableEnded || source.destroyed) return;
   let left = DISCARD_BYTES;
+  const timer = clock.setTimer(cut, DISCARD_MS);
+  source.once('end', () => timer.cancel());
+  source.once('close', () => timer.cancel());
   source.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) cut();

@@ -8,7 +8,7 @@ import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ConnectionOptions } from 'node:tls';
-import { asError } from '#api/kit/clock.ts';
+import { asError, type Clock, systemClock } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { readSubprotocols } from './authentication.ts';
 import type { ApiRequest, RawExchange, RawResponse } from './contract.ts';
@@ -31,6 +31,8 @@ export interface ProxyOptions {
   readonly agent?: Agent;
   /** Default 30 s. */
   readonly connectTimeoutMs?: number;
+  /** Default: the system's. */
+  readonly clock?: Clock;
   /** Domain of the API groups, part of the name of the subprotocol that holds a token. */
   readonly domain: string;
   readonly remoteAddress: string;
@@ -77,8 +79,9 @@ function openRequest(request: ApiRequest, options: ProxyOptions, message: RawExc
 
 function limitConnect(socket: Socket, outgoing: ClientRequest, ms: number, options: ProxyOptions): void {
   if (!socket.connecting) return;
-  const timer = setTimeout(() => outgoing.destroy(new Error('no connection in time')), ms);
-  const stop = (): void => clearTimeout(timer);
+  const { clock = systemClock } = options;
+  const timer = clock.setTimer(() => outgoing.destroy(new Error('no connection in time')), ms);
+  const stop = (): void => timer.cancel();
   socket.once(options.tls === undefined ? 'connect' : 'secureConnect', stop);
   socket.once('close', stop);
 }

@@ -10,6 +10,8 @@ import { formatWarnings } from './warnings.ts';
 const COMPRESS_FROM_BYTES = 128 * 1024;
 /** Small pieces are put together into writes of about this size. */
 const BLOCK_BYTES = 64 * 1024;
+/** Less than this is left to the connection. */
+const BACKLOG_BYTES = 16 * 1024;
 /** A client that takes nothing for so long is cut off. */
 const STALLED_MS = 30_000;
 
@@ -57,12 +59,20 @@ function drained(exchange: Exchange, clock: Clock): Promise<void> {
   });
 }
 
+/** What is left to send when everything is written must go out as well, without anyone waiting for it. */
+function endWatched(exchange: Exchange, clock: Clock, last?: Buffer): void {
+  exchange.end(last);
+  if (exchange.backlogBytes < BACKLOG_BYTES) return;
+  const timer = clock.setTimer(() => exchange.destroy(), STALLED_MS);
+  exchange.onClose(() => timer.cancel());
+}
+
 async function writeBlocks(exchange: Exchange, blocks: Iterable<Buffer>, clock: Clock): Promise<void> {
   for (const block of blocks) {
     if (exchange.closed) return;
     if (!exchange.write(block)) await drained(exchange, clock);
   }
-  exchange.end();
+  endWatched(exchange, clock);
 }
 
 async function writeCompressed(exchange: Exchange, pieces: readonly Buffer[], clock: Clock): Promise<void> {
@@ -80,7 +90,7 @@ async function writeCompressed(exchange: Exchange, pieces: readonly Buffer[], cl
     if (Buffer.isBuffer(chunk) && !exchange.write(chunk)) await drained(exchange, clock);
   }
   if (exchange.closed) gzip.destroy();
-  else exchange.end();
+  else endWatched(exchange, clock);
   await feeding;
 }
 
@@ -113,7 +123,7 @@ export function writeBytes(
   if (response.status !== 204) headers.push('Content-Length', String(size));
   exchange.writeHead(response.status, headers);
   if (isHead || size === 0) exchange.end();
-  else if (single !== undefined && single.length < COMPRESS_FROM_BYTES) exchange.end(single);
+  else if (single !== undefined && single.length < COMPRESS_FROM_BYTES) endWatched(exchange, clock, single);
   else return writeBlocks(exchange, blocksOf(pieces), clock);
   return undefined;
 }

@@ -1,8 +1,11 @@
-import { chmod, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { execFile, spawn } from 'node:child_process';
+import { constants } from 'node:fs';
+import { open, readdir, readFile, rm, stat } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '#api/kit/clock.ts';
+import { createFakeClock, systemClock } from '#api/kit/clock.ts';
 import { createTempDir } from '../../../testing/temp.ts';
-import { backupPath, createStreamWriter, type LogFileOptions, openLogFile } from './log-file.ts';
+import { backupPath, createDescriptorWriter, type LogFileOptions, openLogFile } from './log-file.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -85,9 +88,21 @@ describe('openLogFile', () => {
     await file.close();
   });
 
-  test('tells of lines that could not be written, and goes on', async () => {
+  test('goes on with the old file when there can be no new one', async () => {
     await using dir = await createTempDir();
-    const path = `${dir.path}/sub`;
+    const path = `${dir.path}/audit.log`;
+    const errors: Error[] = [];
+    const clock = createFakeClock();
+    const file = await openLogFile({ clock, onError: (error) => errors.push(error) }, { path, maxBytes: 3 });
+    file.write('one');
+    await rm(path);
+    await clock.advance(1);
+    file.write('two');
+    await file.close();
+    expect(errors).toMatchObject([{ code: 'ENOENT' }]);
+  });
+
+  test('tells of lines that could not be written', async () => {
     const errors: number[] = [];
     const file = await openLogFile(
       { clock: createFakeClock(), onError: (_error, lost) => errors.push(lost) },
@@ -96,8 +111,6 @@ describe('openLogFile', () => {
     file.write('lost');
     await file.close();
     expect(errors).toEqual([1]);
-    await rm(path, { force: true });
-    await chmod(dir.path, 0o700);
   });
 });
 
@@ -107,13 +120,35 @@ test('backupPath puts the time before the extension', () => {
   );
 });
 
-test('createStreamWriter drops lines while the reader is behind', async () => {
-  const written: string[] = [];
-  const stream = { writableLength: 0, write: (text: string) => written.push(text) > 0 };
-  const writer = createStreamWriter(stream, 10);
-  expect(writer.write('a')).toBe(true);
-  stream.writableLength = 11;
-  expect(writer.write('b')).toBe(false);
-  await writer.close();
-  expect(written).toEqual(['a\n']);
+describe('createDescriptorWriter', () => {
+  test('writes everything, also what a pipe takes only in parts', async () => {
+    await using dir = await createTempDir();
+    const path = `${dir.path}/pipe`;
+    await promisify(execFile)('mkfifo', [path]);
+    const pipe = await open(path, constants.O_RDWR | constants.O_NONBLOCK);
+    const reading = await open(path, 'r');
+    const child = spawn('wc', ['-c'], { stdio: [reading.fd, 'pipe', 'inherit'] });
+    const errors: Error[] = [];
+    const writer = createDescriptorWriter(
+      { clock: systemClock, onError: (error) => errors.push(error) },
+      pipe.fd,
+    );
+    for (let line = 0; line < 1000; line += 1) writer.write('x'.repeat(999));
+    await writer.close();
+    await Promise.all([pipe.close(), reading.close()]);
+    let counted = '';
+    for await (const chunk of child.stdout) counted += String(chunk);
+    expect([Number(counted), errors]).toEqual([1_000_000, []]);
+  });
+
+  test('tells of a descriptor that is no more', async () => {
+    const lost: number[] = [];
+    const writer = createDescriptorWriter(
+      { clock: systemClock, onError: (_error, count) => lost.push(count) },
+      9999,
+    );
+    writer.write('a');
+    await writer.close();
+    expect(lost).toEqual([1]);
+  });
 });

@@ -1,8 +1,10 @@
-/** Appends lines to a file that is replaced by a fresh one when it has grown, keeping some of the old ones. Lines wait
- *  in memory while the disk is busy, within a bound; beyond it they are dropped and counted, never waited for. */
+/** Appends lines to a file that is replaced by a fresh one when it has grown, keeping some of the old ones; or to an
+ *  open descriptor such as standard output. Lines wait in memory while the other side is busy, within a bound; beyond
+ *  it they are dropped and counted, never waited for. */
+import { write } from 'node:fs';
 import { type FileHandle, open, readdir, rename, unlink } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 
 export interface LogFileOptions {
   readonly path: string;
@@ -26,6 +28,51 @@ export interface LineWriter {
   write(line: string): boolean;
   /** Resolves when everything is written. */
   close(): Promise<void>;
+}
+
+const DEFAULT_WAITING_BYTES = 64 * 1024 * 1024;
+
+interface LineQueueOptions {
+  readonly append: (bytes: Buffer) => Promise<void>;
+  readonly close: () => Promise<void>;
+  readonly onError: (error: Error, lost: number) => void;
+  readonly maxWaitingBytes: number;
+}
+
+/** Hands waiting lines on together, one batch after the other. */
+function createLineQueue(options: LineQueueOptions): LineWriter {
+  let waiting: string[] = [];
+  let waitingBytes = 0;
+  let writing: Promise<void> | undefined;
+
+  async function writeWaiting(): Promise<void> {
+    while (waiting.length > 0) {
+      const lines = waiting;
+      waiting = [];
+      waitingBytes = 0;
+      try {
+        await options.append(Buffer.from(lines.join('')));
+      } catch (error) {
+        options.onError(asError(error), lines.length);
+      }
+    }
+    writing = undefined;
+  }
+
+  return {
+    write(line) {
+      const bytes = line.length + 1;
+      if (waitingBytes + bytes > options.maxWaitingBytes) return false;
+      waitingBytes += bytes;
+      waiting.push(`${line}\n`);
+      writing ??= writeWaiting();
+      return true;
+    },
+    async close() {
+      await writing;
+      await options.close();
+    },
+  };
 }
 
 /** Files that were the log before, oldest first. Their names have the time at which they were replaced. */
@@ -67,66 +114,67 @@ async function prune(options: LogFileOptions, nowMs: number): Promise<void> {
 /** Opens the file, or makes it, for its owner alone.
  *  @throws Error if that can't be done */
 export async function openLogFile(deps: LogFileDeps, options: LogFileOptions): Promise<LineWriter> {
-  const { path, maxBytes = 100 * 1024 * 1024, maxWaitingBytes = 64 * 1024 * 1024 } = options;
+  const { path, maxBytes = 100 * 1024 * 1024, maxWaitingBytes = DEFAULT_WAITING_BYTES } = options;
   let file: FileHandle = await open(path, 'a', 0o600);
   let size = (await file.stat()).size;
-  let waiting: string[] = [];
-  let waitingBytes = 0;
-  let writing: Promise<void> | undefined;
 
+  /** The old file stays in use if there can be no new one. */
   async function replace(): Promise<void> {
     const nowMs = deps.clock.now();
-    await file.close();
-    await rename(path, backupPath(path, nowMs));
-    file = await open(path, 'a', 0o600);
-    size = 0;
-    await prune(options, nowMs);
-  }
-
-  async function writeWaiting(): Promise<void> {
-    while (waiting.length > 0) {
-      const lines = waiting;
-      waiting = [];
-      waitingBytes = 0;
-      const bytes = Buffer.from(lines.join(''));
-      try {
-        if (size > 0 && size + bytes.length > maxBytes) await replace();
-        await file.appendFile(bytes);
-        size += bytes.length;
-      } catch (error) {
-        deps.onError(asError(error), lines.length);
-      }
+    try {
+      await rename(path, backupPath(path, nowMs));
+      const old = file;
+      file = await open(path, 'a', 0o600);
+      size = 0;
+      await old.close();
+      await prune(options, nowMs);
+    } catch (error) {
+      deps.onError(asError(error), 0);
     }
-    writing = undefined;
   }
 
-  return {
-    write(line) {
-      const bytes = line.length + 1;
-      if (waitingBytes + bytes > maxWaitingBytes) return false;
-      waitingBytes += bytes;
-      waiting.push(`${line}\n`);
-      writing ??= writeWaiting();
-      return true;
+  return createLineQueue({
+    async append(bytes) {
+      if (size > 0 && size + bytes.length > maxBytes) await replace();
+      await file.appendFile(bytes);
+      size += bytes.length;
     },
-    async close() {
-      await writing;
-      await file.close();
-    },
-  };
+    close: () => file.close(),
+    onError: deps.onError,
+    maxWaitingBytes,
+  });
 }
 
-/** Writes lines to a stream such as standard output, as long as its reader keeps up. */
-export function createStreamWriter(
-  stream: { write(text: string): boolean; readonly writableLength: number },
-  maxWaitingBytes: number = 64 * 1024 * 1024,
+function writeSome(fd: number, bytes: Buffer, from: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    write(fd, bytes, from, bytes.length - from, null, (error, written) => {
+      if (error === null) resolve(written);
+      else if (error.code === 'EAGAIN') resolve(0);
+      else reject(error);
+    });
+  });
+}
+
+/** Wait before a descriptor that takes nothing at the moment is tried again. */
+const RETRY_MS = 10;
+
+/** Writes lines to a descriptor such as 1, standard output. A stream on it would block everything while the reader of
+ *  a pipe is slow. */
+export function createDescriptorWriter(
+  deps: LogFileDeps,
+  fd: number,
+  maxWaitingBytes: number = DEFAULT_WAITING_BYTES,
 ): LineWriter {
-  return {
-    write(line) {
-      if (stream.writableLength > maxWaitingBytes) return false;
-      stream.write(`${line}\n`);
-      return true;
+  return createLineQueue({
+    async append(bytes) {
+      for (let from = 0; from < bytes.length; ) {
+        const written = await writeSome(fd, bytes, from);
+        from += written;
+        if (written === 0) await sleep(deps.clock, RETRY_MS);
+      }
     },
     close: () => Promise.resolve(),
-  };
+    onError: deps.onError,
+    maxWaitingBytes,
+  });
 }
