@@ -14,7 +14,7 @@ async function main(argv: readonly string[]): Promise<number> {
       return await runStoreCommand(command, argv.slice(1), (line) => process.stdout.write(`${line}\n`));
     }
     const config = parseConfig(argv);
-    const { runServer } = await import('./main.ts');
+    const { runServer } = await import('./run.ts');
     return await runServer(config, { ...signals(), announce: (line) => process.stdout.write(`${line}\n`) });
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;

@@ -1,75 +1,81 @@
-/** The composition root of the server: configuration in, parts wired (`wiring/`), running until told to stop. */
-
+/** The composition root of the server: configuration in, parts wired (`wiring/`), running until it is closed. */
 import { mkdir } from 'node:fs/promises';
-import { networkInterfaces } from 'node:os';
-import { asError, systemClock } from '#api/kit/clock.ts';
+import { systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { createProcessLogger } from '#api/kit/process-logger.ts';
+import { namesOf, urlOf } from './addresses.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { shutDown } from './http/shutdown.ts';
-import { loadIdentity, type ServerIdentity } from './identity/files.ts';
+import { loadIdentity, writeAdminPlatconfig } from './identity/files.ts';
 import { createCompactor } from './store/compactor.ts';
+import type { Store } from './store/contract.ts';
 import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
 import { runControllers } from './wiring/controllers.ts';
-import { type Core, createCore, vocabularyOf } from './wiring/core.ts';
+import { type Core, createCore } from './wiring/core.ts';
 import { createServer, type Server } from './wiring/server.ts';
 import { openStore } from './wiring/store.ts';
 
-export interface RunDeps {
-  /** Told where the server is, once it serves. */
-  readonly announce: (line: string) => void;
-  readonly signal: AbortSignal;
-  /** Fires when the end should wait for nobody. */
-  readonly hurry?: AbortSignal;
+export interface RunningServer {
+  readonly url: string;
+  readonly port: number;
+  /** File with which an administrator gets in. */
+  readonly platconfigFile: string;
+  /** Rejects when the server can't go on. */
+  readonly failed: Promise<never>;
+  /** Ends in good order; `hurry` ends the waiting for others. */
+  close(hurry?: AbortSignal): Promise<void>;
 }
 
-/** Runs the server until the signal. Returns the exit code. */
-export async function runServer(config: ServerConfig, deps: RunDeps): Promise<number> {
-  const log = createProcessLogger(config.verbosity, { component: 'control-plane-lite' });
-  process.on('unhandledRejection', (thrown: unknown) => {
-    log.error({ err: asError(thrown) }, 'Background work failed unheard');
-  });
-  try {
-    await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
-    await serve(config, log, deps);
-    return 0;
-  } catch (thrown) {
-    log.error({ err: asError(thrown) }, 'Server failed');
-    return 1;
-  }
-}
-
-async function serve(config: ServerConfig, log: Logger, deps: RunDeps): Promise<void> {
+/** Resolves once the server takes requests.
+ *  @throws StoreError, ConfigError, or Error that names a file which can't be used */
+export async function startServer(config: ServerConfig, log: Logger): Promise<RunningServer> {
   const failed = Promise.withResolvers<never>();
-  const following = new AbortController();
-  const store = await openStore(config, log, (error) => failed.reject(error));
-  try {
-    const identity = await loadIdentity({
-      dir: config.dataDir,
-      ...namesOf(config),
-      url: urlOf(config, config.securePort),
-      nowMs: systemClock.now(),
-    });
-    const core = await createCore(config, store, identity, log, following.signal);
-    await run(core, identity, deps, failed.promise);
-  } finally {
-    following.abort();
-    await store.close();
-  }
+  // Whoever holds the server looks; before that, nobody must.
+  failed.promise.catch(() => undefined);
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  await using undo = new AsyncDisposableStack();
+  const store = undo.adopt(await openStore(config, log, (error) => failed.reject(error)), (opened) =>
+    opened.close(),
+  );
+  const identity = await loadIdentity({ dir: config.dataDir, ...namesOf(config), nowMs: systemClock.now() });
+  const following = undo.adopt(new AbortController(), (controller) => controller.abort());
+  const core = await createCore(config, store, identity, log, following.signal);
+  const beginning = { done: false };
+  const server = await createServer(core, identity, { routes: [], isReady: () => beginning.done });
+  const port = await server.api.listen({ host: config.bindAddress, port: config.securePort });
+  const url = urlOf(config, port);
+  const platconfigFile = await writeAdminPlatconfig(config.dataDir, identity, url);
+  const working = new AbortController();
+  const work = runBackground(core, beginning, working.signal);
+  work.catch((thrown: unknown) => failed.reject(thrown));
+  const rest = undo.move();
+  log.info({ port, dataDir: config.dataDir, vocabulary: config.vocabulary }, 'Server started');
+  return {
+    url,
+    port,
+    platconfigFile,
+    failed: failed.promise,
+    async close(hurry) {
+      await endServing(core, server, hurry);
+      working.abort(new Error('server is stopping'));
+      await work.catch(() => undefined);
+      await rest.disposeAsync();
+    },
+  };
 }
 
-async function run(
-  core: Core,
-  identity: ServerIdentity,
-  deps: RunDeps,
-  failed: Promise<never>,
-): Promise<void> {
-  const { config, log, clock, store } = core;
-  const working = new AbortController();
-  let ready = false;
-  const server = await createServer(core, identity, { routes: [], isReady: () => ready });
-  const port = await server.api.listen({ host: config.bindAddress, port: config.securePort });
-  const compactor = createCompactor(
+/** What goes on beside the requests. `beginning.done` is set when what every server begins with is there. */
+async function runBackground(core: Core, beginning: { done: boolean }, signal: AbortSignal): Promise<void> {
+  const { registry, verbs, vocabulary, access } = core;
+  const beginAndControl = async (): Promise<void> => {
+    await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);
+    beginning.done = true;
+    await runControllers(core, signal);
+  };
+  await Promise.all([compactorOf(core, core.store).run(signal), beginAndControl()]);
+}
+
+function compactorOf({ clock, log, config }: Core, store: Store): ReturnType<typeof createCompactor> {
+  return createCompactor(
     {
       currentRevision: () => store.currentRevision(),
       compact: (revision) => store.compact(revision),
@@ -78,86 +84,15 @@ async function run(
     },
     { keepMs: config.etcdCompactionInterval },
   );
-  const beginAndWork = async (): Promise<void> => {
-    await begin(core, working.signal);
-    ready = true;
-    await runControllers(core, working.signal);
+}
+
+async function endServing({ clock, log, config }: Core, server: Server, hurry?: AbortSignal): Promise<void> {
+  const deps = {
+    clock,
+    log,
+    beginShutdown: () => server.health.beginShutdown(),
+    close: (options: { readonly drainMs: number }) => server.api.close(options),
   };
-  const work = Promise.all([compactor.run(working.signal), beginAndWork()]);
-  log.info({ port, dataDir: config.dataDir, vocabulary: config.vocabulary }, 'Server started');
-  deps.announce(announcement(config, port, identity));
-  await Promise.race([aborted(deps.signal), failed, work.then(() => aborted(deps.signal))]);
-  await stop(core, server, deps);
-  working.abort();
-  await work.catch((thrown: unknown) => {
-    if (!working.signal.aborted) throw thrown;
-  });
-}
-
-async function begin(core: Core, signal: AbortSignal): Promise<void> {
-  const { registry, verbs, vocabulary, access } = core;
-  await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);
-}
-
-async function stop({ clock, log, config }: Core, server: Server, deps: RunDeps): Promise<void> {
-  await shutDown(
-    {
-      clock,
-      log,
-      beginShutdown: () => server.health.beginShutdown(),
-      close: (options) => server.api.close(options),
-    },
-    { delayMs: config.shutdownDelayDuration },
-    deps.hurry,
-  );
+  await shutDown(deps, { delayMs: config.shutdownDelayDuration }, hurry);
   server.close();
-}
-
-const isAny = (address: string): boolean => address === '0.0.0.0' || address === '::';
-
-function machineAddresses(): readonly string[] {
-  return Object.values(networkInterfaces()).flatMap((each) =>
-    (each ?? []).filter(({ scopeid }) => (scopeid ?? 0) === 0).map(({ address }) => address),
-  );
-}
-
-/** Where clients connect to: what is advertised, else what is bound, else loopback. */
-function hostOf({ advertiseAddress, bindAddress }: ServerConfig): string {
-  if (advertiseAddress !== '') return advertiseAddress;
-  return isAny(bindAddress) ? '127.0.0.1' : bindAddress;
-}
-
-function urlOf(config: ServerConfig, port: number): string {
-  const host = hostOf(config);
-  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
-}
-
-const isAddress = (text: string): boolean => /^[\d.]+$/.test(text) || text.includes(':');
-
-/** Names and addresses that the certificate is for. */
-function namesOf(config: ServerConfig): {
-  readonly dnsNames: readonly string[];
-  readonly ipAddresses: readonly string[];
-} {
-  const { apiService } = vocabularyOf(config);
-  const service = ['', '.default', '.default.svc', '.default.svc.cluster.local'].map(
-    (end) => `${apiService}${end}`,
-  );
-  const bound = isAny(config.bindAddress) ? machineAddresses() : [config.bindAddress];
-  const all = ['localhost', ...service, '127.0.0.1', ...bound, hostOf(config), ...config.certSANs];
-  return {
-    dnsNames: [...new Set(all.filter((name) => !isAddress(name)))],
-    ipAddresses: [...new Set(all.filter(isAddress))],
-  };
-}
-
-function announcement(config: ServerConfig, port: number, { platconfigFile }: ServerIdentity): string {
-  return `control-plane-lite serves ${urlOf(config, port)}; use it with: kubectl --kubeconfig ${platconfigFile} get namespaces`;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

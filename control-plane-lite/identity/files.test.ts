@@ -3,7 +3,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createTempDir } from '../../testing/temp.ts';
-import { type IdentityOptions, loadIdentity } from './files.ts';
+import { type IdentityOptions, loadIdentity, writeAdminPlatconfig } from './files.ts';
 
 const NOW = Date.parse('2026-06-01T00:00:00Z');
 const DAY_MS = 86_400_000;
@@ -11,7 +11,6 @@ const optionsOf = (dir: string): IdentityOptions => ({
   dir,
   dnsNames: ['localhost'],
   ipAddresses: ['127.0.0.1'],
-  url: 'https://127.0.0.1:6443',
   nowMs: NOW,
 });
 
@@ -22,12 +21,13 @@ describe('loadIdentity', () => {
     const made = await loadIdentity(options);
     const serving = new X509Certificate(made.serving.certificate);
     expect(serving.checkIssued(new X509Certificate(made.authority.certificate))).toBe(true);
+    const platconfigFile = await writeAdminPlatconfig(dir.path, made, 'https://127.0.0.1:6443');
     const files = ['admin.platconfig', 'pki/ca.key', 'pki/apiserver.key', 'pki/admin.key'];
     const modes = await Promise.all(
       files.map(async (file) => (await stat(join(options.dir, file))).mode & 0o777),
     );
     expect(modes).toEqual(files.map(() => 0o600));
-    const config = JSON.parse(await readFile(made.platconfigFile, 'utf8')) as {
+    const config = JSON.parse(await readFile(platconfigFile, 'utf8')) as {
       clusters: { cluster: { server: string } }[];
     };
     expect(config.clusters[0]?.cluster.server).toBe('https://127.0.0.1:6443');

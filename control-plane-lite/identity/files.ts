@@ -11,16 +11,14 @@ export interface IdentityOptions {
   /** Names and addresses by which clients reach the server. */
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
-  /** What clients are told to connect to. */
-  readonly url: string;
   readonly nowMs: number;
 }
 
 export interface ServerIdentity {
   readonly authority: Identity;
   readonly serving: Identity;
-  /** File with which an administrator gets in. */
-  readonly platconfigFile: string;
+  /** Of an administrator. */
+  readonly admin: Identity;
 }
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -79,12 +77,18 @@ export async function loadIdentity(options: IdentityOptions): Promise<ServerIden
       notAfter,
     }),
   );
-  const platconfigFile = join(dir, 'admin.platconfig');
-  await writePrivate(
-    platconfigFile,
-    formatPlatconfig({ url: options.url, authority: authority.certificate, client: admin }),
-  );
-  return { authority, serving, platconfigFile };
+  return { authority, serving, admin };
+}
+
+/** Writes the file with which an administrator gets in; returns its path. */
+export async function writeAdminPlatconfig(
+  dir: string,
+  { authority, admin }: ServerIdentity,
+  url: string,
+): Promise<string> {
+  const file = join(dir, 'admin.platconfig');
+  await writePrivate(file, formatPlatconfig({ url, authority: authority.certificate, client: admin }));
+  return file;
 }
 
 const isFor = (certificate: X509Certificate, { dnsNames, ipAddresses }: IdentityOptions): boolean =>

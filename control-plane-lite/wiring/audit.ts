@@ -4,10 +4,11 @@ import { parseYaml } from '#api/codec/yaml.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createAuditor } from '../http/audit/audit.ts';
 import type { Auditor } from '../http/audit/auditor.ts';
-import { createStreamWriter, type LineWriter, openLogFile } from '../http/audit/log-file.ts';
+import { createDescriptorWriter, type LineWriter, openLogFile } from '../http/audit/log-file.ts';
 import { type AuditPolicy, parseAuditPolicy } from '../http/audit/policy.ts';
 import type { Core } from './core.ts';
 
+const STANDARD_OUTPUT = 1;
 const MEGABYTE = 1024 * 1024;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -21,16 +22,17 @@ export async function createAudit(core: Core, registry: MetricsRegistry): Promis
 }
 
 async function openWriter({ config, clock, log }: Core): Promise<LineWriter> {
-  if (config.auditLogPath === '-') return createStreamWriter(process.stdout);
-  return openLogFile(
-    { clock, onError: (err, lost) => log.error({ err, lost }, 'Audit log could not be written') },
-    {
-      path: config.auditLogPath,
-      maxBytes: config.auditLogMaxsize === 0 ? Number.POSITIVE_INFINITY : config.auditLogMaxsize * MEGABYTE,
-      maxBackups: config.auditLogMaxbackup,
-      maxAgeMs: config.auditLogMaxage * DAY_MS,
-    },
-  );
+  const deps = {
+    clock,
+    onError: (err: Error, lost: number) => log.error({ err, lost }, 'Audit log could not be written'),
+  };
+  if (config.auditLogPath === '-') return createDescriptorWriter(deps, STANDARD_OUTPUT);
+  return openLogFile(deps, {
+    path: config.auditLogPath,
+    maxBytes: config.auditLogMaxsize === 0 ? Number.POSITIVE_INFINITY : config.auditLogMaxsize * MEGABYTE,
+    maxBackups: config.auditLogMaxbackup,
+    maxAgeMs: config.auditLogMaxage * DAY_MS,
+  });
 }
 
 /** Without a file: who did what, of every request. */
