@@ -1,5 +1,12 @@
 /** The values that services are given: cluster IPs and node ports. Pure. */
-import { formatIp, formatIpRange, type IpRange, parseIp, rangeContains } from '#api/meta/ip.ts';
+import {
+  formatIp,
+  formatIpRange,
+  type IpFamily,
+  type IpRange,
+  parseIp,
+  rangeContains,
+} from '#api/meta/ip.ts';
 import type { PoolSpace } from './pool.ts';
 
 export interface PortRange {
@@ -8,12 +15,13 @@ export interface PortRange {
   readonly last: number;
 }
 
-/** No more of a range is used: enough for any cluster, and each value can be counted. */
-const MOST_ADDRESSES = 65_536n;
+/** No more of a range is used: enough for any cluster, and few enough to be looked through. */
+const MOST_ADDRESSES: Readonly<Record<IpFamily, bigint>> = { IPv4: 1n << 20n, IPv6: 1n << 16n };
 
 /** Every address but the network's own and, in IPv4, the broadcast one. */
 export function ipSpace(range: IpRange): PoolSpace {
-  const capped = range.size < MOST_ADDRESSES ? range.size : MOST_ADDRESSES;
+  const most = MOST_ADDRESSES[range.family];
+  const capped = range.size < most ? range.size : most;
   const unused = range.family === 'IPv4' && capped === range.size ? 2n : 1n;
   const size = capped > unused ? Number(capped - unused) : 0;
   return {
