@@ -1,0 +1,43 @@
+/** Answers that clients keep and ask about again: whether theirs is still the current one. Pure.
+ *  Source: RFC 9110, 8.8.3 and 13.1.2. */
+import { createHash } from 'node:crypto';
+import type { ApiRequest, BytesResponse } from '../http/contract.ts';
+
+/** An answer that is made once and given many times. */
+export interface Kept {
+  readonly contentType: string;
+  readonly body: Buffer;
+  /** With its quotes. */
+  readonly etag: string;
+}
+
+/** The entity tag of a body. */
+export const etagOf = (body: Buffer | string): string =>
+  `"${createHash('sha256').update(body).digest('hex')}"`;
+
+export const kept = (contentType: string, body: Buffer): Kept => ({ contentType, body, etag: etagOf(body) });
+
+const strong = (tag: string): string => tag.trim().replace(/^W\//, '');
+
+/** Whether an `If-None-Match` header names the tag. */
+export function isCurrent(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  return header.split(',').some((tag) => tag.trim() === '*' || strong(tag) === etag);
+}
+
+/** The answer, or 304 for a client that has it. */
+export function answerKept(
+  { headers }: Pick<ApiRequest, 'headers'>,
+  { contentType, body, etag }: Kept,
+  more: Readonly<Record<string, string>> = {},
+): BytesResponse {
+  const current = isCurrent(headers['if-none-match'], etag);
+  return {
+    kind: 'bytes',
+    status: current ? 304 : 200,
+    contentType,
+    body: current ? [] : body,
+    // The type decides what a client has kept, so it is told again with a 304.
+    headers: { ETag: etag, Vary: 'Accept', ...(current ? {} : more) },
+  };
+}

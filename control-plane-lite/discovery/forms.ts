@@ -1,0 +1,77 @@
+/** Documents of discovery in the forms that clients take. */
+import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
+import { formatYaml } from '#api/codec/yaml.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { contentTypeOf, type MediaType, negotiate, type Offer, wantsPretty } from '../content/negotiation.ts';
+import type { ApiRequest, BytesResponse } from '../http/contract.ts';
+import { answerKept, type Kept, kept } from './etag.ts';
+
+export interface Document {
+  readonly kind?: string;
+  readonly apiVersion?: string;
+}
+
+export interface FormsDeps {
+  readonly vocabulary: Vocabulary;
+  readonly protobuf: ApiProtobuf;
+}
+
+export interface Forms {
+  /** The document of this name in the form that the request accepts. `make` is asked once for each form and kept
+   *  until `clear`. @throws StatusError NotAcceptable */
+  answer(request: ApiRequest, name: string, make: () => Document): BytesResponse;
+  /** The same in JSON, under this content type. */
+  answerJson(request: ApiRequest, name: string, contentType: string, make: () => object): BytesResponse;
+  clear(): void;
+}
+
+const OFFER: Offer = { protobuf: 'all', transforms: false };
+
+export function createForms({ vocabulary, protobuf }: FormsDeps): Forms {
+  const made = new Map<string, Kept>();
+
+  function bytesOf({ kind = '', apiVersion = '', ...rest }: Document, mediaType: MediaType): Buffer {
+    const document = { kind, apiVersion, ...rest };
+    switch (mediaType) {
+      case 'json':
+        return Buffer.from(JSON.stringify(document));
+      case 'yaml':
+        return Buffer.from(formatYaml(document));
+      case 'protobuf':
+        return protobuf.encode(document);
+      default:
+        return mediaType satisfies never;
+    }
+  }
+
+  function remembered(key: string, make: () => Kept): Kept {
+    const known = made.get(key);
+    if (known !== undefined) return known;
+    const result = make();
+    made.set(key, result);
+    return result;
+  }
+
+  return {
+    answer(request, name, make) {
+      const { mediaType, pretty } = negotiate(request.headers.accept, OFFER, vocabulary);
+      const contentType = contentTypeOf(mediaType, vocabulary);
+      const key = `${mediaType} ${name}`;
+      if (mediaType === 'json' && (pretty || wantsPretty(request.query, request.headers['user-agent']))) {
+        const body = Buffer.from(`${JSON.stringify(make(), null, 2)}\n`);
+        return answerKept(request, kept(contentType, body));
+      }
+      return answerKept(
+        request,
+        remembered(key, () => kept(contentType, bytesOf(make(), mediaType))),
+      );
+    },
+    answerJson(request, name, contentType, make) {
+      return answerKept(
+        request,
+        remembered(`as ${contentType} ${name}`, () => kept(contentType, Buffer.from(JSON.stringify(make())))),
+      );
+    },
+    clear: () => made.clear(),
+  };
+}
