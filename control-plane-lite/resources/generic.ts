@@ -42,7 +42,7 @@ export function prepareForCreate(
   metadata.creationTimestamp = formatTime(context.nowMs);
   if (resource.info.namespaced) metadata.namespace = context.namespace;
   if (countsGeneration(resource, draft)) metadata.generation = 1;
-  if (hasStatusPart(resource)) draft['status'] = {};
+  if (hasStatusPart(resource) && resource.strategy.keepsStatusOnCreate !== true) draft['status'] = {};
   resource.strategy.prepareForCreate?.(draft, context);
 }
 

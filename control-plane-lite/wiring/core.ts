@@ -33,6 +33,21 @@ export interface Core {
 export const vocabularyOf = ({ vocabulary }: ServerConfig): Vocabulary =>
   VOCABULARIES[vocabulary === 'kubernetes' ? 'kubernetes' : 'plat'];
 
+/** Brings the pools of addresses and ports in line with the services that there are. */
+async function repairAllocations(
+  cache: Cache,
+  registry: ResourceRegistry,
+  allocation: ServedResources['allocation'],
+  log: Logger,
+): Promise<void> {
+  const services = registry.find('', 'v1', 'services');
+  if (services === undefined) return;
+  const { items } = await cache.resource(services.storage).list({ labels: [], fields: [] });
+  const report = await allocation.repair(items.map((entry) => entry.object()));
+  if (report.conflicts.length > 0)
+    log.warn({ conflicts: report.conflicts }, 'Services share an address or a port');
+}
+
 /** Loads the state and follows it until the signal. */
 export async function createCore(
   config: ServerConfig,
@@ -51,6 +66,7 @@ export async function createCore(
   }
   await cache.start(signal);
   const ownAuthority = identity.authority.certificate;
+  await repairAllocations(cache, registry, allocation, log);
   const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority });
   const namespaces = registry.find('', 'v1', 'namespaces');
   const plugins = [

@@ -15,6 +15,7 @@ import { type ApiServer, createApiServer } from '../http/server.ts';
 import type { ServerIdentity } from '../identity/files.ts';
 import { createAudit } from './audit.ts';
 import type { Core } from './core.ts';
+import { descriptionRoutes } from './description.ts';
 
 export interface Server {
   readonly api: ApiServer;
@@ -23,15 +24,16 @@ export interface Server {
   close(): void;
 }
 
-/** Further paths, of parts that are wired elsewhere. */
-export type Routes = (deps: { readonly core: Core }) => readonly PathRoute[];
+export interface ServerParts {
+  /** Further paths, of parts that are wired elsewhere. */
+  readonly routes: readonly PathRoute[];
+  readonly isReady: () => boolean;
+  /** `host:port` that clients are told. */
+  readonly serverAddress: () => string;
+}
 
 /** @throws Error that names a file which can't be read */
-export async function createServer(
-  core: Core,
-  identity: ServerIdentity,
-  more: { readonly routes: readonly PathRoute[]; readonly isReady: () => boolean },
-): Promise<Server> {
+export async function createServer(core: Core, identity: ServerIdentity, more: ServerParts): Promise<Server> {
   const { config, vocabulary, clock, log, access } = core;
   const metrics = createMetricsRegistry();
   const stopMeasuring = addProcessMetrics(metrics);
@@ -49,7 +51,12 @@ export async function createServer(
       registry: metrics,
       authenticate: (request) => access.authenticator.authenticate(request),
       authorize: (attributes) => access.authorizer.authorize(attributes),
-      routes: [...health.routes, metricsRoute(metrics), ...more.routes],
+      routes: [
+        ...health.routes,
+        metricsRoute(metrics),
+        ...descriptionRoutes(core, protobuf, more.serverAddress),
+        ...more.routes,
+      ],
       resources: resourceHandler(core, protobuf),
       isServed: ({ group, version, resource }: RequestInfo) =>
         core.registry.find(group, version, resource) !== undefined,
