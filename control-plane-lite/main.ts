@@ -40,9 +40,15 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const following = undo.adopt(new AbortController(), (controller) => controller.abort());
   const core = await createCore(config, store, identity, log, following.signal);
   const beginning = { done: false };
-  const server = await createServer(core, identity, { routes: [], isReady: () => beginning.done });
+  const reached = { at: urlOf(config, config.securePort) };
+  const server = await createServer(core, identity, {
+    routes: [],
+    isReady: () => beginning.done,
+    serverAddress: () => new URL(reached.at).host,
+  });
   const port = await server.api.listen({ host: config.bindAddress, port: config.securePort });
   const url = urlOf(config, port);
+  reached.at = url;
   const platconfigFile = await writeAdminPlatconfig(config.dataDir, identity, url);
   const working = new AbortController();
   const work = runBackground(core, beginning, working.signal);
