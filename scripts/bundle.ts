@@ -2,7 +2,7 @@
  *  Modules imported lazily stay files of their own. Writes `dist/` unless told another folder. */
 import { existsSync } from 'node:fs';
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
 
 const REPOSITORY = resolve(import.meta.dirname, '..');
@@ -13,9 +13,19 @@ export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
   'containerd-unit': 'packaging/containerd-unit.ts',
 };
 
+/** The server's programs; its store looks for the worker under this name. */
+export const PLANE_ENTRIES: Readonly<Record<string, string>> = {
+  'control-plane-lite': 'control-plane-lite/bin.ts',
+  'store-worker': 'control-plane-lite/store/embedded/worker.ts',
+};
+
 /** Read at run time, relative to the file that reads them. */
-const DATA = ['api-types', 'defaults.json'];
-const DATA_FOLDER = 'api-machinery/schema/data';
+const DATA = [
+  'api-machinery/schema/data/api-types',
+  'api-machinery/schema/data/defaults.json',
+  'api-machinery/schema/data/api-resources.json',
+  'control-plane-lite/authz/data/bootstrap-policy.json',
+];
 
 /** A program of the bundle has no source. */
 export class MissingEntryError extends Error {
@@ -40,8 +50,8 @@ export async function bundle(
   await rm(outDir, { recursive: true, force: true });
   await mkdir(outDir, { recursive: true });
   await writeCode(outDir, input);
-  for (const name of DATA) {
-    await cp(join(REPOSITORY, DATA_FOLDER, name), join(outDir, 'data', name), { recursive: true });
+  for (const path of DATA) {
+    await cp(join(REPOSITORY, path), join(outDir, 'data', basename(path)), { recursive: true });
   }
   await copyKoffi(join(outDir, 'node_modules'));
   await writeFile(join(outDir, 'package.json'), `${JSON.stringify({ type: 'module', private: true })}\n`);
@@ -116,6 +126,6 @@ async function copyKoffi(target: string): Promise<void> {
 
 if (import.meta.main) {
   const outDir = resolve(process.argv[2] ?? join(REPOSITORY, 'dist'));
-  await bundle(outDir);
+  await bundle(outDir, { ...BUNDLE_ENTRIES, ...PLANE_ENTRIES });
   console.log(`bundled into ${outDir}`);
 }

@@ -44,6 +44,8 @@ export interface CacheOptions {
   /** Revisions before the newest that are read again at start as changes, so that watches begun before a restart can
    *  go on; default 1,000. */
   readonly replayRevisions?: number;
+  /** Shortest time between two rounds of writes to watchers; default 10 ms. */
+  readonly flushMs?: number;
 }
 
 const MIB = 1024 * 1024;
@@ -55,6 +57,7 @@ const DEFAULTS = {
   parsedBytes: 8 * MIB,
   formBytes: 16 * MIB,
   replayRevisions: 1000,
+  flushMs: 10,
 };
 
 /** Longest wait for the store's newest revision. */
@@ -62,16 +65,28 @@ const NEWEST_MS = 10_000;
 const UNREADABLE = 'Stored bytes could not be read';
 const BACKOFF = { initialMs: 50, maxMs: 5000, jitter: 0.2 };
 
-/** Calls the flush of each fan-out that asked, all in one later turn. */
-function createFlusher(defer: (task: () => void) => void): (fanOut: FanOut) => void {
+/** Calls the flush of each fan-out that asked, all in one later turn: the next one, or when the last flush is
+ *  `everyMs` ago. Writing to many watchers costs by the write, so under load several turns of the event loop share
+ *  one; whoever waits for a single change does not notice. */
+function createFlusher(
+  { clock }: Pick<CacheDeps, 'clock'>,
+  everyMs: number,
+  defer: (task: () => void) => void,
+): (fanOut: FanOut) => void {
   let due = new Set<FanOut>();
+  let lastMs = Number.NEGATIVE_INFINITY;
   function flush(): void {
+    lastMs = clock.monotonic();
     const fanOuts = due;
     due = new Set();
     for (const fanOut of fanOuts) fanOut.flush();
   }
   return (fanOut) => {
-    if (due.size === 0) defer(flush);
+    if (due.size === 0) {
+      const waitMs = lastMs + everyMs - clock.monotonic();
+      if (waitMs > 1) clock.setTimer(flush, waitMs);
+      else defer(flush);
+    }
     due.add(fanOut);
   };
 }
@@ -124,7 +139,7 @@ function createFactory(
   const shared = {
     revision,
     loaded: () => applier.loaded,
-    schedule: createFlusher((task) => void defer(task)),
+    schedule: createFlusher(deps, settings.flushMs, (task) => void defer(task)),
     setTimer: clock.setTimer.bind(clock),
     random,
     onError: (error: unknown) => log.error({ err: asError(error) }, 'Listener of the cache failed'),

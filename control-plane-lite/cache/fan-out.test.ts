@@ -29,6 +29,27 @@ describe('watch', () => {
     expect(sink.writes).toBe(2);
   });
 
+  test('shares a write among the turns of a short time, but tells a single change at once', async () => {
+    await using fixture = createCacheFixture({ flushMs: 10 });
+    await fixture.start();
+    await fixture.clock.advance(100);
+    const sink = createCollectingSink();
+    fixture.pods.watch(fromRevision(1), lineEncoder, sink);
+    await settle();
+    await fixture.clock.advance(100);
+    await fixture.put('n/a');
+    await settle();
+    expect(sink.lines).toEqual(['ADDED n/a 2']);
+    await fixture.put('n/b');
+    await settle();
+    await fixture.put('n/c');
+    await settle();
+    expect(sink.lines).toHaveLength(1);
+    await fixture.clock.advance(10);
+    expect(sink.lines).toEqual(['ADDED n/a 2', 'ADDED n/b 3', 'ADDED n/c 4']);
+    expect(sink.writes).toBe(2);
+  });
+
   test('resumes from a revision without gap or duplicate', async () => {
     await using fixture = createCacheFixture();
     await fixture.start();

@@ -1,6 +1,6 @@
 /** The resources of the platform as the fact table names them, in the vocabulary that the server speaks.
  *  Source: schema/data/api-resources.json. Pure. */
-import { createRequire } from 'node:module';
+import { readResourceTable } from '#api/schema/resource-facts.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { ColumnDefinition, ResourceInfo, SubresourceInfo } from './contract.ts';
 
@@ -44,11 +44,9 @@ export interface BuiltinFact {
   readonly typeRef: string;
 }
 
-const requireData = createRequire(import.meta.url);
-
 function readTable(): FactTable {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a table of ours, checked by facts.test.ts
-  return requireData('../../api-machinery/schema/data/api-resources.json') as FactTable;
+  return readResourceTable() as FactTable;
 }
 
 /** An API group in the words of a vocabulary; groups without a domain are the same in all. */

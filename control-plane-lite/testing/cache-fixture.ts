@@ -125,11 +125,14 @@ async function write(store: MemoryStore, key: string, value: Buffer | undefined)
   return result.revision;
 }
 
-/** A cache of pods with `spec.nodeName` to select by; not started yet. */
+/** A cache of pods with `spec.nodeName` to select by; not started yet. It writes to watchers in every turn. */
 export function createCacheFixture(options: CacheOptions = {}): CacheFixture {
   const store = createMemoryStore();
   const clock = createFakeClock();
-  const cache = createCache({ store, clock, log: silentLogger, random: () => 0.5 }, options);
+  const cache = createCache(
+    { store, clock, log: silentLogger, random: () => 0.5 },
+    { flushMs: 0, ...options },
+  );
   const pods = cache.resource(PODS, { 'spec.nodeName': nodeNameOf });
   const stop = new AbortController();
   return {
