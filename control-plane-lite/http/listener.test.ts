@@ -94,7 +94,15 @@ describe('createListener', () => {
     await using server = await startTestServer({ certificate });
     const before = await open(server);
     server.server.setCertificate(ca.issue('renewed'));
-    const after = await open(server, { checkServerIdentity: () => undefined });
+    const client = ca.issue('jane');
+    const after = await open(server, {
+      checkServerIdentity: () => undefined,
+      cert: client.cert,
+      key: client.key,
+    });
+    after.write('GET /version HTTP/1.1\r\nHost: x\r\n\r\n');
+    await readUntil(after, '}');
+    expect(server.asked[0]?.certificate?.subject).toBe('CN=jane');
     expect(before.getPeerCertificate().subject.CN).toBe('localhost');
     expect(after.getPeerCertificate().subject.CN).toBe('renewed');
     before.destroy();
@@ -218,6 +226,13 @@ describe('createListener', () => {
     socket.write('GET /version HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n');
     expect(await readUntil(socket, '}')).toMatch(/^HTTP\/1\.1 200 /);
     socket.destroy();
+  });
+
+  test('listens without TLS on no address but the own', async () => {
+    const listener = createListener({ serve: () => undefined }, {});
+    await expect(listener.listen({ host: '0.0.0.0', port: 0 })).rejects.toThrow(/without TLS/);
+    expect(await listener.listen({ host: '127.0.0.1', port: 0 })).toBeGreaterThan(0);
+    await listener.drain();
   });
 
   test('serves plain HTTP on a unix socket', async () => {

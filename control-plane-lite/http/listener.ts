@@ -10,7 +10,7 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from 'node:http2';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
 import { type ConnectionTable, createConnectionTable } from './connection.ts';
@@ -50,7 +50,8 @@ export type ListenAddress =
   | { readonly socketPath: string };
 
 export interface Listener {
-  /** Resolves with the port in use; 0 for a unix socket. */
+  /** Resolves with the port in use; 0 for a unix socket.
+   *  @throws ListenError for an address that isn't the machine's own, without TLS */
   listen(address: ListenAddress): Promise<number>;
   /** New connections get this certificate. @throws if certificate and key don't fit */
   setCertificate(certificate: ServingCertificate): void;
@@ -62,7 +63,22 @@ export interface Listener {
 
 export interface ListenerDeps {
   serve(exchange: Exchange): void;
+  /** Told of connections that could not be taken, for want of descriptors for example. */
+  onError?(error: Error): void;
 }
+
+/** An address that must not be listened on. */
+export class ListenError extends Error {
+  override readonly name = 'ListenError';
+  readonly reason = 'NotLoopback';
+
+  constructor(host: string) {
+    super(`can't listen on ${host} without TLS: credentials would be readable on the wire`);
+  }
+}
+
+const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || (isIPv4(host) && host.startsWith('127.'));
 
 /** Protocols that a connection may be changed to; other offers are answered as if they weren't made. */
 const UPGRADES = /^(?:websocket|spdy\/3\.1)$/i;
@@ -196,7 +212,14 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
   }
 
   return {
-    listen: (address) => listen(server, address),
+    async listen(address) {
+      if (secure === undefined && 'host' in address && !isLoopback(address.host)) {
+        throw new ListenError(address.host);
+      }
+      const port = await listen(server, address);
+      server.on('error', (error: Error) => deps.onError?.(error));
+      return port;
+    },
     setCertificate(certificate) {
       secure?.setSecureContext(contextOf(certificate, options));
     },

@@ -261,6 +261,25 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect(await refused.body.text()).toBe(whole);
   });
 
+  test('is cut off when its client takes nothing of a large answer', async () => {
+    const clock = createFakeClock();
+    const block = Buffer.alloc(1024 * 1024, 'x');
+    await using server = await startTls({
+      deps: { clock },
+      resources: () => ({
+        kind: 'bytes',
+        status: 200,
+        contentType: 'text/plain',
+        body: Array(64).fill(block),
+      }),
+    });
+    const { body } = await get(server, '/api/v1/pods');
+    await clock.advance(60_000);
+    await expect(body.text()).rejects.toThrow(/closed|terminated|aborted|reset|stream|length/i);
+    await server.server.close();
+    expect(server.server.activeRequests).toBe(0);
+  });
+
   test('waits for a seat and is refused when that takes too long', async () => {
     const clock = createFakeClock();
     const go = Promise.withResolvers<ApiResponse>();

@@ -88,7 +88,13 @@ export function createApiServer(deps: ApiServerDeps, options: ApiServerOptions):
       bodyLimitBytes: options.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES,
     },
   );
-  const listener = createListener(pipeline, options);
+  const listener = createListener(
+    {
+      serve: (exchange) => pipeline.serve(exchange),
+      onError: (err) => deps.log.warn({ err }, 'Connection could not be taken'),
+    },
+    options,
+  );
   return {
     listen: (address) => listener.listen(address),
     setCertificate: (certificate) => listener.setCertificate(certificate),
