@@ -41,7 +41,13 @@ describe('a containerd that is killed and comes back', () => {
     const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(50_000)]);
     const events = watchRuntimeEvents(cri, { clock: systemClock, log: silentLogger, signal });
     expect((await events.next()).value).toEqual({ kind: 'resync' });
-    const containerId = await startContainer('restart', ['sleep', '600']);
+    // One for each resync that may come: the runtime may refuse the CRI's way of telling events some time after it
+    // seemed to take it.
+    const waiting = [
+      await startContainer('restart1', ['sleep', '600']),
+      await startContainer('restart2', ['sleep', '600']),
+    ];
+    let containerId = '';
     const { pid } = runtime.containerd;
     if (pid === undefined) throw new Error('containerd does not run');
 
@@ -58,7 +64,10 @@ describe('a containerd that is killed and comes back', () => {
     for await (const event of events) {
       if (event.kind !== 'resync' && 'containerId' in event && event.containerId !== containerId) continue;
       seen.push(event);
-      if (event.kind === 'resync') await cri.runtime.stopContainer({ containerId, timeout: 0n });
+      if (event.kind === 'resync') {
+        containerId = waiting.shift() ?? '';
+        await cri.runtime.stopContainer({ containerId, timeout: 0n });
+      }
       if (event.kind === 'stopped') break;
     }
     stop.abort();

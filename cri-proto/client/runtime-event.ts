@@ -14,7 +14,8 @@ export interface ContainerRuntimeEvent {
   readonly exitedAtMs?: number;
 }
 
-/** `resync`: the events that follow are complete from here on, what came before may have been missed: list everything.
+/** `resync`: what came before may have been missed, so list everything; the events that follow are complete until the
+ *  next one, which comes after a reconnect, or soon if the runtime refuses late a way of telling events.
  *  `unsupported`: this runtime sends no events; until the next `resync` only listing tells. */
 export type RuntimeEvent =
   | ContainerRuntimeEvent
