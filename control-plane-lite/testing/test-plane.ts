@@ -1,5 +1,6 @@
 /** A whole server for tests: real store, real TLS, on a free port of loopback, in a folder of its own. */
 import { readFile } from 'node:fs/promises';
+import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createTempDir } from '../../testing/temp.ts';
@@ -28,6 +29,8 @@ export interface TestPlane extends AsyncDisposable {
   readonly dir: string;
   readonly platconfigFile: string;
   readonly agent: Agent;
+  /** Connects without the administrator's certificate. */
+  readonly stranger: Agent;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   post(path: string, body: unknown): Promise<Answer>;
@@ -65,7 +68,7 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** `flags` beside the folder, the address and the port. */
+/** `flags` beside the folder, the address and the port. Resolves when the server is ready. */
 export async function startTestPlane(flags: readonly string[] = []): Promise<TestPlane> {
   const dir = await createTempDir('na-plane-');
   const config = parseConfig([
@@ -88,7 +91,10 @@ export async function startTestPlane(flags: readonly string[] = []): Promise<Tes
     await Promise.all([agent.destroy(), stranger.destroy()]);
     await server.close(AbortSignal.abort());
   }
-  await begin();
+  /** Until what every server begins with is there. */
+  async function ready(): Promise<void> {
+    while ((await call('GET', '/readyz')).status !== 200) await pause(5);
+  }
   const call: TestPlane['call'] = async (method, path, options = {}) => {
     const { body, contentType = 'application/json', headers = {}, anonymous = false } = options;
     const sent =
@@ -103,6 +109,8 @@ export async function startTestPlane(flags: readonly string[] = []): Promise<Tes
     const text = await response.body.text();
     return { status: response.statusCode, headers: response.headers, text, json: parseJson(text) };
   };
+  await begin();
+  await ready();
   return {
     get url() {
       return server.url;
@@ -114,12 +122,16 @@ export async function startTestPlane(flags: readonly string[] = []): Promise<Tes
     get agent() {
       return agent;
     },
+    get stranger() {
+      return stranger;
+    },
     call,
     get: (path, headers) => call('GET', path, headers === undefined ? {} : { headers }),
     post: (path, body) => call('POST', path, { body }),
     async restart() {
       await end();
       await begin();
+      await ready();
     },
     async [Symbol.asyncDispose]() {
       await end();

@@ -1,0 +1,277 @@
+/** What the conformance tests share: a server for each file, requests in a few words, watches as they come in. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Dispatcher, request } from 'undici';
+import { afterAll, beforeAll } from 'vitest';
+import { type ApiProtobuf, createApiProtobuf } from '#api/codec/api-protobuf.ts';
+import type { ListMeta, ObjectMeta, StatusDetails } from '#api/schema/gen/meta-v1.ts';
+import { VOCABULARIES, type Vocabulary, type VocabularyName } from '#api/vocabulary.ts';
+import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** What tests look for in an answer: an object, a list, a table or a Status. */
+export interface Body {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: ObjectMeta & ListMeta;
+  readonly items: readonly Body[];
+  readonly spec: Json;
+  readonly status: Json;
+  readonly data: Readonly<Record<string, string>>;
+  readonly rows: readonly { readonly cells: readonly unknown[]; readonly object: Body | null }[];
+  readonly columnDefinitions: readonly { readonly name: string; readonly type: string }[];
+  readonly code: number;
+  readonly reason: string;
+  readonly message: string;
+  readonly details: StatusDetails;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly bytes: Buffer;
+  readonly text: string;
+  /** The body as JSON; `undefined` if it is none. */
+  readonly body: Body;
+}
+
+export interface Options {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly type?: string;
+  /** Instead of the administrator's certificate. */
+  readonly dispatcher?: Dispatcher;
+}
+
+/** Content types of patches. */
+export const MERGE = 'application/merge-patch+json';
+export const JSON_PATCH = 'application/json-patch+json';
+export const STRATEGIC = 'application/strategic-merge-patch+json';
+export const APPLY = 'application/apply-patch+yaml';
+
+export interface Client {
+  call(method: string, path: string, body?: unknown, options?: Options): Promise<Reply>;
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  post(path: string, body: unknown, options?: Options): Promise<Reply>;
+  put(path: string, body: unknown, options?: Options): Promise<Reply>;
+  /** A merge patch unless `type` says otherwise. */
+  patch(path: string, body: unknown, type?: string, options?: Options): Promise<Reply>;
+  apply(path: string, body: unknown): Promise<Reply>;
+  delete(path: string, body?: unknown): Promise<Reply>;
+  watch(path: string, headers?: Readonly<Record<string, string>>): Promise<WatchStream>;
+}
+
+export interface WatchEvent {
+  readonly type: string;
+  readonly object: Body;
+}
+
+export interface WatchStream extends AsyncDisposable {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The next event; `undefined` at the stream's end. @throws Error after 5 s */
+  next(): Promise<WatchEvent | undefined>;
+  /** The next events, as `TYPE name`. */
+  take(count: number): Promise<readonly string[]>;
+  close(): void;
+}
+
+export interface Plane extends Client {
+  readonly words: Vocabulary;
+  readonly protobuf: ApiProtobuf;
+  readonly server: TestPlane;
+  /** Path of a resource of a group, whose domain is the vocabulary's: `storage/v1/storageclasses`. */
+  path(groupVersion: string, rest: string): string;
+  /** With a token instead of the administrator's certificate; empty: with nothing. */
+  as(token: string, headers?: Readonly<Record<string, string>>): Client;
+  /** A new namespace, as the path below which its objects are: `/api/v1/namespaces/ns-1`. */
+  namespace(): Promise<string>;
+  /** The revision of the state as it is now. */
+  revision(): Promise<string>;
+}
+
+const parse = (text: string): Body => {
+  try {
+    return JSON.parse(text) as Body;
+  } catch {
+    return undefined as unknown as Body;
+  }
+};
+
+function contentOf(body: unknown): string | Buffer | undefined {
+  return body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
+    ? body
+    : JSON.stringify(body);
+}
+
+const EVENT_MS = 5000;
+
+function streamOf({ statusCode, headers, body }: Dispatcher.ResponseData, end: () => void): WatchStream {
+  const lines = body[Symbol.asyncIterator]();
+  let rest = '';
+  async function line(): Promise<string | undefined> {
+    for (;;) {
+      const newline = rest.indexOf('\n');
+      if (newline >= 0) {
+        const found = rest.slice(0, newline);
+        rest = rest.slice(newline + 1);
+        return found;
+      }
+      const { value, done } = (await lines.next()) as { value: Buffer; done?: boolean };
+      if (done === true) return undefined;
+      rest += value.toString('utf8');
+    }
+  }
+  const stream: WatchStream = {
+    status: statusCode,
+    headers,
+    async next() {
+      const late = pause(EVENT_MS, undefined, { ref: false }).then((): never => {
+        throw new Error(`no event within ${EVENT_MS} ms`);
+      });
+      const found = await Promise.race([line(), late]);
+      return found === undefined ? undefined : (JSON.parse(found) as WatchEvent);
+    },
+    async take(count) {
+      const events: string[] = [];
+      while (events.length < count) {
+        const event = await stream.next();
+        if (event === undefined) break;
+        events.push(`${event.type} ${event.object.metadata.name ?? ''}`.trim());
+      }
+      return events;
+    },
+    close: end,
+    [Symbol.asyncDispose]: () => Promise.resolve(end()),
+  };
+  return stream;
+}
+
+/** `common` goes with every request. */
+function createClient(url: () => string, common: () => Options): Client {
+  const send = (
+    method: string,
+    path: string,
+    body: unknown,
+    options: Options,
+    signal?: AbortSignal,
+  ): Promise<Dispatcher.ResponseData> => {
+    const content = contentOf(body);
+    const { headers = {}, dispatcher } = common();
+    return request(url() + path, {
+      method: method as 'GET',
+      ...((options.dispatcher ?? dispatcher) && { dispatcher: options.dispatcher ?? dispatcher }),
+      headers: {
+        ...(content === undefined ? {} : { 'content-type': options.type ?? 'application/json' }),
+        ...headers,
+        ...options.headers,
+      },
+      ...(content === undefined ? {} : { body: content }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+  };
+  const call: Client['call'] = async (method, path, body, options = {}) => {
+    const { statusCode, headers, body: stream } = await send(method, path, body, options);
+    const bytes = Buffer.from(await stream.arrayBuffer());
+    const text = bytes.toString('utf8');
+    return { status: statusCode, headers, bytes, text, body: parse(text) };
+  };
+  return {
+    call,
+    get: (path, headers) => call('GET', path, undefined, headers === undefined ? {} : { headers }),
+    post: (path, body, options) => call('POST', path, body, options),
+    put: (path, body, options) => call('PUT', path, body, options),
+    patch: (path, body, type = MERGE, options = {}) => call('PATCH', path, body, { type, ...options }),
+    apply: (path, body) => call('PATCH', path, body, { type: APPLY }),
+    delete: (path, body) => call('DELETE', path, body),
+    async watch(path, headers) {
+      const controller = new AbortController();
+      const options = headers === undefined ? {} : { headers };
+      const response = await send('GET', path, undefined, options, controller.signal);
+      // Cutting a stream off is no failure.
+      response.body.on('error', () => undefined);
+      return streamOf(response, () => controller.abort());
+    },
+  };
+}
+
+/** A server for the tests of a file (or of a `describe`): started before them, ended after. */
+export function usePlane(
+  vocabulary: VocabularyName = 'plat',
+  flags: readonly string[] | (() => Promise<readonly string[]>) = [],
+): Plane {
+  let server: TestPlane;
+  let names = 0;
+  beforeAll(async () => {
+    const more = typeof flags === 'function' ? await flags() : flags;
+    server = await startTestPlane(['--vocabulary', vocabulary, ...more]);
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+  const words = VOCABULARIES[vocabulary];
+  const url = (): string => server.url;
+  const client = createClient(url, () => ({ dispatcher: server.agent }));
+  return {
+    ...client,
+    words,
+    protobuf: createApiProtobuf(words),
+    get server() {
+      return server;
+    },
+    path(groupVersion, rest) {
+      const [group = '', version = ''] = groupVersion.split('/');
+      const domain = BARE_GROUPS.has(group) ? '' : `.${words.apiGroupDomain}`;
+      return `/apis/${group}${domain}/${version}/${rest}`;
+    },
+    as: (token, headers = {}) =>
+      createClient(url, () => ({
+        dispatcher: server.stranger,
+        headers: { ...(token === '' ? {} : { authorization: `Bearer ${token}` }), ...headers },
+      })),
+    async namespace() {
+      names += 1;
+      const name = `ns-${names}`;
+      await client.post('/api/v1/namespaces', { metadata: { name } });
+      return `/api/v1/namespaces/${name}`;
+    },
+    async revision() {
+      const list = await client.get('/api/v1/namespaces?limit=1');
+      return list.body.metadata.resourceVersion ?? '';
+    },
+  };
+}
+
+/** Groups without a domain. */
+const BARE_GROUPS: ReadonlySet<string> = new Set(['apps', 'batch', 'autoscaling', 'policy']);
+
+/** The vocabularies, for tests of what differs between them. */
+export const VOCABULARY_NAMES: readonly VocabularyName[] = ['plat', 'kubernetes'];
+
+/** A ConfigMap with one value. */
+export const configMap = (name: string, value = '1', metadata: Json = {}): Json => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, ...metadata },
+  data: { value },
+});
+
+/** A pod of one container. */
+export const pod = (name: string, spec: Json = {}, metadata: Json = {}): Json => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name, ...metadata },
+  spec: { containers: [{ name: 'main', image: 'busybox' }], ...spec },
+});
+
+/** A workload of `apps` with the labels `app: <name>`. */
+export const workload = (kind: string, name: string, spec: Json = {}): Json => ({
+  apiVersion: 'apps/v1',
+  kind,
+  metadata: { name },
+  spec: {
+    selector: { matchLabels: { app: name } },
+    template: {
+      metadata: { labels: { app: name } },
+      spec: { containers: [{ name: 'main', image: 'busybox' }] },
+    },
+    ...spec,
+  },
+});
