@@ -141,8 +141,11 @@ function restToken(query: URLSearchParams, domain: string): string {
 }
 
 /** @throws StatusError BadRequest if a field selector names a field that the kind doesn't offer */
-export function checkFields(resource: Resource, fields: readonly { readonly field: string }[]): void {
-  const offered = (resource.stored ?? resource).strategy.selectableFields ?? {};
+export function checkFields(
+  { strategy, stored }: Resource,
+  fields: readonly { readonly field: string }[],
+): void {
+  const offered = strategy.selectableFields ?? stored?.strategy.selectableFields ?? {};
   for (const { field } of fields) {
     const known =
       field === 'metadata.name' || field === 'metadata.namespace' || Object.hasOwn(offered, field);

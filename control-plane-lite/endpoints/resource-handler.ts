@@ -66,14 +66,23 @@ export function createResourceHandler(deps: ResourceHandlerDeps): Handler {
   };
 }
 
-/** @throws StatusError NotFound if the path has a namespace where the resource has none, or none where it needs one */
-function checkScope({ info }: ApiRequest, { info: { namespaced } }: Resource): void {
-  const { namespace, verb, name } = info;
+/** Verbs of objects, and of collections; a list may name the one object that its selector chooses. */
+const OF_OBJECTS: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'update', 'patch', 'delete']);
+const OF_COLLECTIONS: ReadonlySet<string> = new Set(['list', 'watch', 'create', 'deletecollection']);
+/** What can be done across namespaces. */
+const ACROSS: ReadonlySet<string> = new Set(['list', 'watch']);
+
+/** @throws StatusError NotFound if the path has a namespace where the resource has none, or none where it needs one;
+ *  MethodNotAllowed if the verb is not one of what the path leads to */
+function checkScope({ info }: ApiRequest, resource: Resource): void {
+  const { namespaced } = resource.info;
+  const { namespace, verb, name, subresource: part } = info;
   // The path of a namespace itself has its name in both places.
   if (!namespaced && namespace !== '' && info.resource !== 'namespaces') throw pathNotFound();
-  if (!namespaced || namespace !== '') return;
-  const acrossAll = name === '' && (verb === 'list' || verb === 'watch');
-  if (!acrossAll && !(verb === 'list' || verb === 'watch')) throw pathNotFound();
+  const everywhere = namespaced && namespace === '';
+  if (everywhere && name !== '' && !ACROSS.has(verb)) throw pathNotFound();
+  const verbs = everywhere ? ACROSS : name === '' ? OF_COLLECTIONS : OF_OBJECTS;
+  if (part === '' && !verbs.has(verb)) throw methodNotSupported(resourceSubject(resource), verb);
 }
 
 async function answerReview(

@@ -23,10 +23,12 @@ export async function watchEndpoint(
   const watching = deps.content.watching(request, resource);
   const selectors = parseSelectors(query);
   checkFields(resource, selectors.fields);
+  // The selector of a watch across namespaces may name an object, of which there is one in each of them.
+  const across = resource.info.namespaced && info.namespace === '';
   const options: WatchOptions = {
     ...selectors,
     ...(info.namespace === '' || !resource.info.namespaced ? {} : { namespace: info.namespace }),
-    ...(info.name === '' ? {} : { name: info.name }),
+    ...(info.name === '' || across ? {} : { name: info.name }),
     start: await startOf(deps, decision),
     bookmarks,
     markInitialEnd: decision.kind === 'state' && decision.markInitialEnd,

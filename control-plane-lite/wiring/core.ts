@@ -6,9 +6,10 @@ import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { createRbacEscalation } from '../admission/rbac-escalation.ts';
 import { trackUpdate } from '../apply/track-update.ts';
 import { createCache } from '../cache/cache.ts';
-import type { Cache } from '../cache/contract.ts';
+import type { Cache, SelectableFields } from '../cache/contract.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { ServerIdentity } from '../identity/files.ts';
+import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Store } from '../store/contract.ts';
 import { createAdmissionChain } from '../verbs/admit.ts';
@@ -48,6 +49,12 @@ async function repairAllocations(
     log.warn({ conflicts: report.conflicts }, 'Services share an address or a port');
 }
 
+/** What field selectors may name in any of the versions of a stored resource. */
+function fieldsOf({ storage }: Resource, registry: ResourceRegistry): SelectableFields {
+  const versions = registry.all().filter((other) => other.storage.prefix === storage.prefix);
+  return Object.assign({}, ...versions.map(({ strategy }) => strategy.selectableFields));
+}
+
 /** Loads the state and follows it until the signal. */
 export async function createCore(
   config: ServerConfig,
@@ -61,8 +68,8 @@ export async function createCore(
   const gates: ReadonlySet<string> = new Set();
   const { registry, allocation } = createResources(config, store, vocabulary, gates);
   const cache = createCache({ store, clock, log }, { historyMs: config.etcdCompactionInterval });
-  for (const { storage, strategy, stored } of registry.all()) {
-    if (stored === undefined) cache.resource(storage, strategy.selectableFields);
+  for (const resource of registry.all()) {
+    if (resource.stored === undefined) cache.resource(resource.storage, fieldsOf(resource, registry));
   }
   await cache.start(signal);
   const ownAuthority = identity.authority.certificate;
