@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { FEATURE_GATES } from '#api/schema/feature-gates.ts';
 import { renderFlagsPage } from './docs.ts';
-import { FEATURE_GATES } from './feature-gates.ts';
 import { FLAG_BY_NAME, SETTINGS } from './table.ts';
 
 const page = renderFlagsPage();

@@ -1,6 +1,7 @@
 /** Renders the page about flags, configuration fields and feature gates from their tables. */
+
+import { FEATURE_GATES } from '#api/schema/feature-gates.ts';
 import { UPSTREAM_CONFIG_KIND, VOCABULARIES } from '#api/vocabulary.ts';
-import { FEATURE_GATES } from './feature-gates.ts';
 import { SETTING_GROUPS, type Setting, type SettingFlag, type SettingGroup } from './setting.ts';
 import { SETTINGS } from './table.ts';
 import { upstreamField, upstreamFlag, upstreamGate } from './upstream.ts';

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { createDefaultConfig } from './default-config.ts';
 import {
   checkGates,
   FEATURE_GATES,
   type FeatureGate,
-  featureEnabled,
   gateEnabled,
   namedGateEnabled,
-} from './feature-gates.ts';
+} from '#api/schema/feature-gates.ts';
+import { createDefaultConfig } from './default-config.ts';
+import { featureEnabled } from './feature-gates.ts';
 
 const alpha: FeatureGate = { name: 'NewThing', stage: 'ALPHA', default: false };
 const beta: FeatureGate = { name: 'OldThing', stage: 'BETA', default: true };
@@ -69,7 +69,7 @@ describe('checkGates', () => {
         kind: 'FieldValueNotFound',
         field: 'featureGates[NewThin]',
         badValue: 'NewThin',
-        detail: 'no such feature gate; did you mean NewThing?',
+        detail: 'no such feature gate (did you mean "NewThing"?)',
       },
     ]);
   });

@@ -1,41 +1,6 @@
-/** Feature gates: what they are, which are on, and what may be changed.
- *  Source: document 3, section 4.4. */
-import type { FieldError } from '#api/meta/field-error.ts';
-import table from '#api/schema/data/feature-gates.json' with { type: 'json' };
+/** Whether the agent's features are on, by names that the compiler knows. */
+import { type GateSettings, namedGateEnabled } from '#api/schema/feature-gates.ts';
 import type { FeatureGateName } from './gen/feature-gates.ts';
-import { suggestion } from './suggest.ts';
-
-export interface FeatureGate {
-  readonly name: string;
-  /** `ALPHA`, `BETA`, or a later stage. */
-  readonly stage: string;
-  readonly default: boolean;
-  /** The gate keeps its default; setting it to the other value is refused. */
-  readonly locked?: boolean;
-}
-
-/** Gates that were set, by name. */
-export type GateSettings = Readonly<Record<string, boolean>>;
-
-/** Every gate there is. */
-export const FEATURE_GATES: readonly FeatureGate[] = table.gates;
-
-const STAGE_GATES: Readonly<Record<string, string>> = { ALPHA: 'AllAlpha', BETA: 'AllBeta' };
-const GROUP_NAMES: ReadonlySet<string> = new Set(Object.values(STAGE_GATES));
-
-/** Whether a gate is on: as set, else as AllAlpha or AllBeta says for its stage, else its default. */
-export function gateEnabled(settings: GateSettings, gate: FeatureGate): boolean {
-  if (gate.locked === true) return gate.default;
-  const own = settings[gate.name];
-  if (own !== undefined) return own;
-  if (GROUP_NAMES.has(gate.name)) return gate.default;
-  const group = STAGE_GATES[gate.stage];
-  return (group === undefined ? undefined : settings[group]) ?? gate.default;
-}
-
-const GATE_BY_NAME: ReadonlyMap<string, FeatureGate> = new Map(
-  FEATURE_GATES.map((gate) => [gate.name, gate]),
-);
 
 /** Whether a feature is switched on in a configuration. */
 export function featureEnabled(
@@ -43,39 +8,4 @@ export function featureEnabled(
   name: FeatureGateName,
 ): boolean {
   return namedGateEnabled(config.featureGates, name);
-}
-
-/** The same for a name that comes from data; a name that no gate has is off. */
-export function namedGateEnabled(settings: GateSettings, name: string): boolean {
-  const gate = GATE_BY_NAME.get(name);
-  return gate !== undefined && gateEnabled(settings, gate);
-}
-
-/** Why a name is no feature gate. */
-export function gateNameFault(
-  name: string,
-  gates: readonly FeatureGate[] = FEATURE_GATES,
-): string | undefined {
-  const names = gates.map((gate) => gate.name);
-  return names.includes(name) ? undefined : `no such feature gate${suggestion(name, names)}`;
-}
-
-/** Faults of gates that were set: a name that does not exist, a locked gate set to the other value. */
-export function checkGates(
-  settings: GateSettings,
-  gates: readonly FeatureGate[] = FEATURE_GATES,
-): readonly FieldError[] {
-  const errors: FieldError[] = [];
-  for (const [name, value] of Object.entries(settings)) {
-    const gate = gates.find((candidate) => candidate.name === name);
-    const field = `featureGates[${name}]`;
-    if (gate === undefined) {
-      const detail = gateNameFault(name, gates) ?? '';
-      errors.push({ kind: 'FieldValueNotFound', field, badValue: name, detail });
-    } else if (gate.locked === true && value !== gate.default) {
-      const detail = `this gate is locked to ${gate.default}; leave it out`;
-      errors.push({ kind: 'FieldValueForbidden', field, badValue: value, detail });
-    }
-  }
-  return errors;
 }

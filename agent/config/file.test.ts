@@ -80,7 +80,7 @@ describe('readConfigFile', () => {
     ['cgroupDriver: cgroup', 'cgroupDriver: Unsupported value: "cgroup": must be one of cgroupfs, systemd'],
     [
       'featureGates: {NodeSwop: true}',
-      'featureGates[NodeSwop]: Not found: "NodeSwop": no such feature gate; did you mean NodeSwap?',
+      'featureGates[NodeSwop]: Not found: "NodeSwop": no such feature gate (did you mean "NodeSwap"?)',
     ],
     ['---\nmaxPods: 5', 'the file has 2 documents'],
     ['maxPods: [', ''],

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { FEATURE_GATES } from '#api/schema/feature-gates.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import configFacts from './data/nodeagent-config.json' with { type: 'json' };
 import flagFacts from './data/nodeagent-flags.json' with { type: 'json' };
-import { FEATURE_GATES } from './feature-gates.ts';
 import { SETTING_GROUPS, type Setting, type SettingFlag, type SettingType } from './setting.ts';
 import { FLAG_BY_NAME, SETTING_BY_KEY, SETTINGS } from './table.ts';
 import { upstreamField, upstreamFlag } from './upstream.ts';

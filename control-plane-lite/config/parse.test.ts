@@ -39,6 +39,8 @@ describe('parseConfig', () => {
     [['--tls-cert-file=a'], [/must be given together/]],
     [['--secure-port=1', '--secure-port=2'], [/more than once/]],
     [['--no-such-flag'], [/no-such-flag/]],
+    [['--feature-gates=NoSuch=true'], [/NoSuch/]],
+    [['--feature-gates=AppArmor'], [/is not name=true/]],
     [['--audit-policy-file=p'], [/without --audit-log-path/]],
   ])('%j is refused with all its faults', (argv, patterns) => {
     let problems: readonly string[] = [];

@@ -1,6 +1,8 @@
 /** From the command line to the configuration; every fault is told at once, each with its flag. */
 import yargs, { type Argv, type Options } from 'yargs';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
+import { formatFieldError } from '#api/meta/field-error.ts';
+import { checkGates, type GateSettings } from '#api/schema/feature-gates.ts';
 import { SETTINGS, type ServerConfig, type Setting } from './settings.ts';
 
 export class ConfigError extends Error {
@@ -27,6 +29,20 @@ function option(setting: Setting): Options {
   };
 }
 
+/** Gates as they were set. @throws nothing: what can't be read is told by `gateFaults` */
+export const gateSettings = (words: readonly string[]): GateSettings =>
+  Object.fromEntries(words.map((word) => [word.split('=')[0] ?? '', word.endsWith('=true')]));
+
+function gateFaults(words: readonly string[]): readonly string[] {
+  const unreadable = words.filter((word) => !/^[A-Za-z0-9]+=(true|false)$/.test(word));
+  if (unreadable.length > 0) {
+    return unreadable.map(
+      (word) => `--feature-gates: ${JSON.stringify(word)} is not name=true or name=false`,
+    );
+  }
+  return checkGates(gateSettings(words)).map((error) => `--feature-gates: ${formatFieldError(error)}`);
+}
+
 /** Settings that only make sense together. */
 function crossFaults(config: ServerConfig): readonly string[] {
   const faults: string[] = [];
@@ -38,6 +54,7 @@ function crossFaults(config: ServerConfig): readonly string[] {
   if (config.auditPolicyFile !== '' && config.auditLogPath === '') {
     faults.push('--audit-policy-file has no effect without --audit-log-path');
   }
+  faults.push(...gateFaults(config.featureGates));
   if (config.serviceClusterIpRange.length > 2) {
     faults.push('--service-cluster-ip-range: at most two ranges, one of each family');
   }

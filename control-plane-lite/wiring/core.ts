@@ -1,12 +1,14 @@
 /** The heart of the server: store, cache, resources, verbs. Everything but HTTP and controllers. */
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { gatesOn } from '#api/schema/feature-gates.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { createRbacEscalation } from '../admission/rbac-escalation.ts';
 import { trackUpdate } from '../apply/track-update.ts';
 import { createCache } from '../cache/cache.ts';
 import type { Cache, SelectableFields } from '../cache/contract.ts';
+import { gateSettings } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { ServerIdentity } from '../identity/files.ts';
 import type { Resource } from '../resources/contract.ts';
@@ -21,6 +23,7 @@ import { createResources, type ServedResources } from './resources.ts';
 export interface Core {
   readonly config: ServerConfig;
   readonly vocabulary: Vocabulary;
+  readonly gates: ReadonlySet<string>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly store: Store;
@@ -65,7 +68,7 @@ export async function createCore(
 ): Promise<Core> {
   const clock = systemClock;
   const vocabulary = vocabularyOf(config);
-  const gates: ReadonlySet<string> = new Set();
+  const gates = gatesOn(gateSettings(config.featureGates));
   const { registry, allocation } = createResources(config, store, vocabulary, gates);
   const cache = createCache({ store, clock, log }, { historyMs: config.etcdCompactionInterval });
   for (const resource of registry.all()) {
@@ -88,5 +91,5 @@ export async function createCore(
   ];
   const admission = createAdmissionChain(plugins);
   const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
-  return { config, vocabulary, clock, log, store, cache, registry, allocation, access, verbs };
+  return { config, vocabulary, gates, clock, log, store, cache, registry, allocation, access, verbs };
 }

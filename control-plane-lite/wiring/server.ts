@@ -74,7 +74,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
 
 function resourceHandler(core: Core, protobuf: ReturnType<typeof createApiProtobuf>): Handler {
   const { vocabulary, clock, registry, cache, verbs, access } = core;
-  const options = { vocabulary, gates: new Set<string>() };
+  const options = { vocabulary, gates: core.gates };
   const scale = createScaleMapping(createBuiltinSchema('autoscaling/v1.Scale', options));
   return createResourceHandler({
     registry,

@@ -1,5 +1,5 @@
 /** Checks a whole configuration. Pure: it looks at nothing but its argument and returns every fault. */
-import { checkGates, namedGateEnabled } from '../feature-gates.ts';
+import { checkGates, namedGateEnabled } from '#api/schema/feature-gates.ts';
 import type { AgentConfig } from '../gen/config.ts';
 import type { ConfigValue } from '../reader.ts';
 import { defaultValue } from '../resolve.ts';

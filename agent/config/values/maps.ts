@@ -1,5 +1,5 @@
 /** Reads maps: to texts, to booleans, to lists of texts. */
-import { gateNameFault } from '../feature-gates.ts';
+import { gateNameFault } from '#api/schema/feature-gates.ts';
 import { canonicalGate } from '../upstream.ts';
 import { type Pair, type PairSyntax, readPairs, splitPairs } from './pairs.ts';
 import {

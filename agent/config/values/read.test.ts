@@ -89,7 +89,7 @@ describe('readFlagTexts', () => {
     ['location', 'worker', 'must be file:line'],
     ['map', 'a', 'at character 1: "a" has no "="'],
     ['map', 'a=1,a=2', 'at character 5: a is there already'],
-    ['gates', 'NodeSwop=true', 'did you mean NodeSwap?'],
+    ['gates', 'NodeSwop=true', 'did you mean "NodeSwap"?'],
     ['gates', 'NodeSwap=on', 'at character 10: NodeSwap: must be true or false'],
     ['modules', 'a=b', 'at character 3: a: must be a whole number'],
     ['taints', 'a=b', 'must be key=value:effect'],
