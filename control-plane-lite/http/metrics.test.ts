@@ -1,8 +1,11 @@
 import { request } from 'undici';
 import { expect, test } from 'vitest';
 import { createMetricsRegistry } from '#api/kit/metrics.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { addProcessMetrics, metricsRoute } from './metrics.ts';
 import { jsonAnswer, startTestServer } from './testing/test-server.ts';
+
+const domain = VOCABULARIES.plat.apiGroupDomain;
 
 test('requests are counted and timed under the names of the field', async () => {
   const registry = createMetricsRegistry();
@@ -14,8 +17,8 @@ test('requests are counted and timed under the names of the field', async () => 
     },
     resources: (asked) => {
       if (asked.info.resource === 'pods') {
-        asked.annotate('plat.io/deprecated', 'true');
-        asked.annotate('plat.io/removed-release', '1.25');
+        asked.annotate(`${domain}/deprecated`, 'true');
+        asked.annotate(`${domain}/removed-release`, '1.25');
       }
       return jsonAnswer({}, 201);
     },

@@ -49,7 +49,7 @@ function through(port: number, more: Partial<ProxyOptions> = {}): Handler {
   return (asked) =>
     proxyRequest(asked, {
       target: { host: '127.0.0.1', port, path: `/${asked.info.rest}` },
-      domain: 'plat.io',
+      domain: 'example.org',
       remoteAddress: '192.0.2.1',
       ...more,
     });

@@ -5,12 +5,14 @@ import { connect as connectTls } from 'node:tls';
 import { Agent, request } from 'undici';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Handler, StreamSink } from './contract.ts';
 import { createTestAuthority } from './testing/certificates.ts';
 import { firstOf } from './testing/events.ts';
 import { startTestServer, type TestServer, type TestServerOptions } from './testing/test-server.ts';
 import { chooseSubprotocol, splitLines } from './websocket.ts';
 
+const domain = VOCABULARIES.plat.apiGroupDomain;
 const ca = createTestAuthority();
 const certificate = ca.issue('localhost');
 const agents = {
@@ -176,8 +178,8 @@ describe('a WebSocket', () => {
 
   test.each([
     [[], true, '', true, 'a\n'],
-    [['binary.plat.io'], false, 'binary.plat.io', true, 'a\n'],
-    [['other', 'base64.binary.plat.io'], false, 'base64.binary.plat.io', false, 'YQo='],
+    [[`binary.${domain}`], false, `binary.${domain}`, true, 'a\n'],
+    [['other', `base64.binary.${domain}`], false, `base64.binary.${domain}`, false, 'YQo='],
     [['other'], false, 'other', false, 'a\n'],
   ])('that offers %j gets its frames so', async (offered, binary, protocol, isBinary, text) => {
     await using watch = await startWatch(binary);
@@ -192,18 +194,18 @@ describe('a WebSocket', () => {
 
   test('may bring its token as a subprotocol, which is never chosen', async () => {
     await using watch = await startWatch();
-    const token = `base64url.bearer.authorization.plat.io.${Buffer.from('jane').toString('base64url')}`;
-    const client = openSocket(watch.server, [token, 'binary.plat.io']);
+    const token = `base64url.bearer.authorization.${domain}.${Buffer.from('jane').toString('base64url')}`;
+    const client = openSocket(watch.server, [token, `binary.${domain}`]);
     await once(client, 'open');
-    expect(client.protocol).toBe('binary.plat.io');
+    expect(client.protocol).toBe(`binary.${domain}`);
     expect(watch.server.asked[0]?.bearerToken).toBe('jane');
     client.terminate();
   });
 
   test.each([
-    ['without another subprotocol', [`base64url.bearer.authorization.plat.io.amFuZQ`], 401],
-    ['for one who may not', [`base64url.bearer.authorization.plat.io.Zm9yYmlkZGVu`, 'x'], 403],
-    ['for a bad token', [`base64url.bearer.authorization.plat.io.YmFk`, 'x'], 401],
+    ['without another subprotocol', [`base64url.bearer.authorization.${domain}.amFuZQ`], 401],
+    ['for one who may not', [`base64url.bearer.authorization.${domain}.Zm9yYmlkZGVu`, 'x'], 403],
+    ['for a bad token', [`base64url.bearer.authorization.${domain}.YmFk`, 'x'], 401],
   ])('is refused %s before the protocol changes', async (_name, protocols, code) => {
     await using watch = await startWatch();
     const client = openSocket(watch.server, protocols);

@@ -27,9 +27,9 @@ async function start(rule: object, resources: Handler, room = 100, maxBodyBytes 
     write: (line: string) => lines.length < room && lines.push(line) > 0,
     close: () => Promise.resolve(),
   };
-  const value = { apiVersion: 'audit.plat.io/v1', kind: 'Policy', rules: [rule] };
-  const policy = parseAuditPolicy(value, 'plat.io');
-  const audit = createAuditor({ clock, registry, writer }, { policy, domain: 'plat.io', maxBodyBytes });
+  const value = { apiVersion: 'audit.example.org/v1', kind: 'Policy', rules: [rule] };
+  const policy = parseAuditPolicy(value, 'example.org');
+  const audit = createAuditor({ clock, registry, writer }, { policy, domain: 'example.org', maxBodyBytes });
   const server = await startTestServer({ deps: { audit, clock, registry }, resources });
   return {
     url: server.url,
@@ -60,7 +60,7 @@ async function post(audited: Audited, body: string, headers: Record<string, stri
 
 const creates: Handler = async (asked) => {
   const body = JSON.parse((await asked.readBody()).toString()) as object;
-  asked.annotate('authorization.plat.io/decision', 'allow');
+  asked.annotate('authorization.example.org/decision', 'allow');
   return jsonAnswer({ ...body, created: true }, 201);
 };
 
@@ -72,7 +72,7 @@ describe('createAuditor', () => {
     expect(rest).toEqual([]);
     const common = {
       kind: 'Event',
-      apiVersion: 'audit.plat.io/v1',
+      apiVersion: 'audit.example.org/v1',
       level: 'Metadata',
       auditID: 'id-1',
       requestURI: '/api/v1/namespaces/n/pods?a=1',
@@ -89,7 +89,7 @@ describe('createAuditor', () => {
       ...common,
       stage: 'ResponseComplete',
       responseStatus: { metadata: {}, code: 201 },
-      annotations: { 'authorization.plat.io/decision': 'allow' },
+      annotations: { 'authorization.example.org/decision': 'allow' },
     });
   });
 
@@ -120,7 +120,7 @@ describe('createAuditor', () => {
     await using audited = await start({ level: 'Request' }, creates);
     await post(audited, JSON.stringify({ text: 'x'.repeat(3000) }));
     const events = await audited.events();
-    expect(events[1]).toMatchObject({ annotations: { 'audit.plat.io/truncated': 'true' } });
+    expect(events[1]).toMatchObject({ annotations: { 'audit.example.org/truncated': 'true' } });
     expect(events[1]?.['requestObject']).toBeUndefined();
   });
 

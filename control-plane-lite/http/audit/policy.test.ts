@@ -3,7 +3,7 @@ import { parseRequestInfo, splitTarget } from '../request-info.ts';
 import { type AuditLevel, AuditPolicyError, parseAuditPolicy, scopeFor } from './policy.ts';
 
 const policy = (rules: readonly object[], more: object = {}): unknown => ({
-  apiVersion: 'audit.plat.io/v1',
+  apiVersion: 'audit.example.org/v1',
   kind: 'Policy',
   rules,
   ...more,
@@ -14,7 +14,7 @@ const jane = { name: 'jane', groups: ['devs'], extra: {} };
 function levelOf(rules: readonly object[], method: string, target: string): AuditLevel {
   const { path, query } = splitTarget(target);
   const info = parseRequestInfo(method, path, new URLSearchParams(query));
-  return scopeFor(parseAuditPolicy(policy(rules), 'plat.io'), info, jane).level;
+  return scopeFor(parseAuditPolicy(policy(rules), 'example.org'), info, jane).level;
 }
 
 const pod = '/api/v1/namespaces/n/pods/p';
@@ -83,7 +83,7 @@ describe('scopeFor', () => {
         omitStages: ['RequestReceived'],
         omitManagedFields: true,
       }),
-      'plat.io',
+      'example.org',
     );
     const scope = scopeFor(parsed, parseRequestInfo('GET', pod, undefined), jane);
     expect(scope).toEqual({
@@ -97,7 +97,7 @@ describe('scopeFor', () => {
 describe('parseAuditPolicy', () => {
   const faults: readonly (readonly [value: unknown, fault: RegExp])[] = [
     ['text', /must be an object/],
-    [{}, /apiVersion must be audit\.plat\.io\/v1; kind must be Policy; rules must not be empty/],
+    [{}, /apiVersion must be audit\.example\.org\/v1; kind must be Policy; rules must not be empty/],
     [policy([{ level: 'All' }]), /rules\[0\]\.level must be one of/],
     [policy([{ level: 'None', users: 'jane' }]), /rules\[0\]\.users must be a list/],
     [policy([{ level: 'None', verbs: [1] }]), /rules\[0\]\.verbs must be a list of texts/],
@@ -111,7 +111,7 @@ describe('parseAuditPolicy', () => {
     [policy([null as unknown as object]), /rules must be a list of objects/],
   ];
   test.each(faults)('refuses %j', (value, fault) => {
-    expect(() => parseAuditPolicy(value, 'plat.io')).toThrow(AuditPolicyError);
-    expect(() => parseAuditPolicy(value, 'plat.io')).toThrow(fault);
+    expect(() => parseAuditPolicy(value, 'example.org')).toThrow(AuditPolicyError);
+    expect(() => parseAuditPolicy(value, 'example.org')).toThrow(fault);
   });
 });
