@@ -1,9 +1,9 @@
 /** The composition root of the daemon: configuration in, parts wired (`wiring/`), running until told to stop. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { createProcessLogger } from '#api/kit/process-logger.ts';
 import type { AgentConfig } from './config/gen/config.ts';
 import type { Origins } from './config/origin.ts';
-import { createProcessLogger } from '#api/kit/process-logger.ts';
 import { nodeName } from './node/node-facts.ts';
 import { outliveRejections } from './node/process-guard.ts';
 import { applyProcessLimits } from './node/process-limits.ts';

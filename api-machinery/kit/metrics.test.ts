@@ -4,7 +4,11 @@ import { createMetricsRegistry } from './metrics.ts';
 describe('createMetricsRegistry', () => {
   test('shows counters with escaped labels and help', () => {
     const registry = createMetricsRegistry();
-    const metric = registry.counter({ name: 'a_total', help: 'Line one\nback\\slash "q"', labels: ['x', 'y'] });
+    const metric = registry.counter({
+      name: 'a_total',
+      help: 'Line one\nback\\slash "q"',
+      labels: ['x', 'y'],
+    });
     metric.with('1', 'say "hi"\\\n').inc();
     metric.with('1', 'say "hi"\\\n').inc(2);
     expect(registry.text()).toBe(

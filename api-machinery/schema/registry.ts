@@ -111,6 +111,7 @@ interface PackageData {
   /** In our own words, and upstream's. */
   readonly apiVersion: string;
   readonly upstream: string;
+  readonly upstreamProtoPackage?: string;
   readonly types: Readonly<Record<string, unknown>>;
 }
 
@@ -136,6 +137,12 @@ const packageData = remember((packageName): PackageData => {
 export function wireApiVersion(packageName: string, vocabulary: Vocabulary): string {
   const { apiVersion, upstream } = packageData(packageName);
   return vocabulary.name === 'kubernetes' ? upstream : apiVersion;
+}
+
+/** Upstream's name of a package's protobuf messages; `undefined` where it has none.
+ *  @throws UnknownTypeError */
+export function upstreamProtoPackage(packageName: string): string | undefined {
+  return packageData(packageName).upstreamProtoPackage;
 }
 
 /** The package of the kinds that have this `apiVersion` on the wire, if the tables have one. */

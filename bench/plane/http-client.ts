@@ -15,7 +15,12 @@ export interface Reply {
 }
 
 /** Bytes of a request. */
-export function requestBytes(method: string, path: string, body?: string, contentType = 'application/json'): Buffer {
+export function requestBytes(
+  method: string,
+  path: string,
+  body?: string,
+  contentType = 'application/json',
+): Buffer {
   const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n`;
   if (body === undefined) return Buffer.from(`${head}\r\n`);
   const type = `Content-Type: ${contentType}\r\n`;
@@ -31,7 +36,15 @@ export interface HttpClient {
 
 export function openSocket({ port, ca, cert, key }: Target): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', servername: 'localhost', ca, cert, key, ALPNProtocols: ['http/1.1'] });
+    const socket = connect({
+      port,
+      host: '127.0.0.1',
+      servername: 'localhost',
+      ca,
+      cert,
+      key,
+      ALPNProtocols: ['http/1.1'],
+    });
     socket.setNoDelay(true);
     socket.once('secureConnect', () => resolve(socket));
     socket.once('error', reject);
@@ -48,7 +61,8 @@ function answerLength(bytes: Buffer): { readonly head: number; readonly end: num
   const head = headEnd + HEAD_END.length;
   const text = bytes.toString('latin1', 0, headEnd);
   const length = /\r\ncontent-length: (\d+)/i.exec(text)?.[1];
-  if (length !== undefined) return bytes.length < head + Number(length) ? undefined : { head, end: head + Number(length) };
+  if (length !== undefined)
+    return bytes.length < head + Number(length) ? undefined : { head, end: head + Number(length) };
   return bytes.length >= head + LAST_CHUNK.length && bytes.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK)
     ? { head, end: bytes.length }
     : undefined;
@@ -71,7 +85,9 @@ export async function openClient(target: Target): Promise<HttpClient> {
     const found = answerLength(bytes);
     if (found === undefined) {
       pieces = [bytes];
-      const length = /\r\ncontent-length: (\d+)/i.exec(bytes.toString('latin1', 0, Math.min(bytes.length, 1000)))?.[1];
+      const length = /\r\ncontent-length: (\d+)/i.exec(
+        bytes.toString('latin1', 0, Math.min(bytes.length, 1000)),
+      )?.[1];
       needed = length === undefined ? 0 : Number(length);
       return;
     }
@@ -80,7 +96,10 @@ export async function openClient(target: Target): Promise<HttpClient> {
     needed = 0;
     const resolve = waiting;
     waiting = undefined;
-    resolve?.({ status: Number(bytes.toString('latin1', 9, 12)), body: bytes.subarray(found.head, found.end) });
+    resolve?.({
+      status: Number(bytes.toString('latin1', 9, 12)),
+      body: bytes.subarray(found.head, found.end),
+    });
   });
   return {
     send: (request) =>

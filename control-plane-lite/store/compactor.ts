@@ -13,7 +13,7 @@ export interface CompactorDeps {
 export interface CompactorOptions {
   /** How long states and events are held at least, in ms; 5 minutes unless given. */
   readonly keepMs?: number;
-  /** Time between two rounds, in ms: what is held can be so much older. A minute unless given. */
+  /** Time between two rounds, in ms: what is held can be so much older. A minute, or `keepMs` if that is less. */
   readonly intervalMs?: number;
 }
 
@@ -29,7 +29,8 @@ interface Sample {
 
 export function createCompactor(deps: CompactorDeps, options: CompactorOptions = {}): Compactor {
   const { clock, onError } = deps;
-  const { keepMs = 5 * 60_000, intervalMs = 60_000 } = options;
+  const { keepMs = 5 * 60_000 } = options;
+  const { intervalMs = Math.min(60_000, Math.max(keepMs, 100)) } = options;
   /** Oldest first. */
   let samples: readonly Sample[] = [];
   let compacted = 0;

@@ -31,6 +31,8 @@ export interface TestPlane extends AsyncDisposable {
   readonly agent: Agent;
   /** Connects without the administrator's certificate. */
   readonly stranger: Agent;
+  /** PEM, for other clients: the authority and the administrator's certificate and key. */
+  credentials(): Credentials;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   post(path: string, body: unknown): Promise<Answer>;
@@ -38,7 +40,7 @@ export interface TestPlane extends AsyncDisposable {
   restart(): Promise<void>;
 }
 
-interface Credentials {
+export interface Credentials {
   readonly ca: string;
   readonly cert: string;
   readonly key: string;
@@ -81,9 +83,11 @@ export async function startTestPlane(flags: readonly string[] = []): Promise<Tes
   let server: RunningServer;
   let agent: Agent;
   let stranger: Agent;
+  let credentials: Credentials;
   async function begin(): Promise<void> {
     server = await startServer(config, silentLogger);
-    const { ca, cert, key } = await credentialsOf(server.platconfigFile);
+    credentials = await credentialsOf(server.platconfigFile);
+    const { ca, cert, key } = credentials;
     agent = new Agent({ connect: { ca, cert, key }, allowH2: false, connections: 64 });
     stranger = new Agent({ connect: { ca }, allowH2: false });
   }
@@ -125,6 +129,7 @@ export async function startTestPlane(flags: readonly string[] = []): Promise<Tes
     get stranger() {
       return stranger;
     },
+    credentials: () => credentials,
     call,
     get: (path, headers) => call('GET', path, headers === undefined ? {} : { headers }),
     post: (path, body) => call('POST', path, { body }),

@@ -55,7 +55,9 @@ async function repairAllocations(
 /** What field selectors may name in any of the versions of a stored resource. */
 function fieldsOf({ storage }: Resource, registry: ResourceRegistry): SelectableFields {
   const versions = registry.all().filter((other) => other.storage.prefix === storage.prefix);
-  return Object.assign({}, ...versions.map(({ strategy }) => strategy.selectableFields));
+  return Object.fromEntries(
+    versions.flatMap(({ strategy }) => Object.entries(strategy.selectableFields ?? {})),
+  );
 }
 
 /** Loads the state and follows it until the signal. */

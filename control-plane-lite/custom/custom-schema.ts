@@ -1,0 +1,94 @@
+/** How the objects of one version of a definition are read: metadata by the type tables, the rest by the schema.
+ *  Everything that takes time is made when the first object comes. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import type { TypeModel } from '#api/schema/type-model.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiObject, DecodedObject, ObjectSchema } from '../resources/contract.ts';
+import { isMembers } from '../resources/view.ts';
+import { customModel } from './custom-model.ts';
+import { type JsonSchema, readJsonSchema } from './json-schema.ts';
+import { readRoot } from './read-value.ts';
+import { compilePlan, fillDefaults, type SchemaPlan } from './schema-plan.ts';
+import { hasExpressions } from './structural-schema.ts';
+import { validateValue } from './validate-value.ts';
+
+export interface CustomSchemaOptions {
+  readonly apiVersion: string;
+  readonly kind: string;
+  /** `spec.versions[].schema.openAPIV3Schema` on the wire; absent: anything goes. */
+  readonly schema: unknown;
+  readonly vocabulary: Vocabulary;
+}
+
+export interface CustomSchema extends ObjectSchema {
+  /** Every fault of an object by the schema; `part`: of this member alone. */
+  validate(object: ApiObject, part?: 'status'): readonly FieldError[];
+  /** Leaves out what the schema doesn't have and fills in defaults, as for objects that come from another version.
+   *  The result is new. */
+  adopt(object: ApiObject): ApiObject;
+  /** Whether defaults are ever filled in. */
+  readonly fills: boolean;
+  /** Whether there are rules in the expression language, which are not evaluated. */
+  readonly hasExpressions: boolean;
+}
+
+/** Lets everything be. */
+const ANYTHING = { type: 'object' };
+
+export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
+  const { apiVersion, kind, vocabulary } = options;
+  let schema: JsonSchema | undefined;
+  let plan: SchemaPlan | undefined;
+  let model: TypeModel | undefined;
+
+  const schemaOf = (): JsonSchema => {
+    const prefix = vocabulary.schemaExtensionPrefix;
+    const anything = { ...ANYTHING, [`${prefix}preserve-unknown-fields`]: true };
+    schema ??= readJsonSchema(options.schema ?? anything, prefix);
+    return schema;
+  };
+  const planOf = (): SchemaPlan => {
+    plan ??= compilePlan(schemaOf());
+    return plan;
+  };
+  const complete = (value: Record<string, unknown>): ApiObject => {
+    if (value['metadata'] === undefined) value['metadata'] = {};
+    if (typeof value['apiVersion'] !== 'string') value['apiVersion'] = apiVersion;
+    if (typeof value['kind'] !== 'string') value['kind'] = kind;
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- made complete here
+    return value as ApiObject;
+  };
+
+  function decode(value: unknown): DecodedObject {
+    if (!isMembers(value)) {
+      const fault = { kind: 'FieldValueTypeInvalid', field: '', detail: 'must be an object' } as const;
+      return { object: complete({}), errors: [fault], unknown: [] };
+    }
+    const { value: read, errors, unknown } = readRoot(planOf(), value, { vocabulary });
+    return { object: complete(read), errors, unknown };
+  }
+
+  function validate(object: ApiObject, part?: 'status'): readonly FieldError[] {
+    if (part === undefined) return validateValue(planOf(), object);
+    const status = planOf().members.get(part);
+    const value = object[part];
+    return status === undefined || value === undefined ? [] : validateValue(status, value, [part]);
+  }
+
+  return {
+    decode,
+    validate,
+    applyDefaults: (draft) => fillDefaults(planOf(), draft),
+    adopt: (object) => complete(readRoot(planOf(), object, { vocabulary }).value),
+    get model() {
+      model ??= customModel(options.schema === undefined ? undefined : schemaOf(), vocabulary);
+      return model;
+    },
+    get fills() {
+      return planOf().fills;
+    },
+    get hasExpressions() {
+      return hasExpressions(schemaOf());
+    },
+  };
+}

@@ -1,0 +1,53 @@
+/** Defaults of a schema must be what they claim to be: values that the schema itself takes, with nothing in them that
+ *  it would leave out. Pure. Source: apiextensions/v1, validation of defaults. */
+import { isDeepStrictEqual } from 'node:util';
+import { formatFieldError } from '#api/meta/field-error.ts';
+import type { Faults } from '#api/schema/validation/faults.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { copyJson } from './copy-json.ts';
+import { itemSchema, type JsonSchema } from './json-schema.ts';
+import { readValue } from './read-value.ts';
+import { compilePlan, fillDefaults, type SchemaPlan } from './schema-plan.ts';
+import { validateValue } from './validate-value.ts';
+
+/** All faults of the defaults in a structural schema. */
+export function validateDefaults(
+  faults: Faults,
+  schema: JsonSchema,
+  path: string,
+  vocabulary: Vocabulary,
+): void {
+  if (schema.default !== undefined) checkDefault(faults, schema, `${path}.default`, vocabulary);
+  const items = itemSchema(schema);
+  if (items !== undefined) validateDefaults(faults, items, `${path}.items`, vocabulary);
+  for (const [name, child] of schema.properties) {
+    validateDefaults(faults, child, `${path}.properties[${name}]`, vocabulary);
+  }
+  const { additionalProperties: additional } = schema;
+  if (additional !== undefined && typeof additional !== 'boolean') {
+    validateDefaults(faults, additional, `${path}.additionalProperties`, vocabulary);
+  }
+}
+
+function checkDefault(faults: Faults, schema: JsonSchema, path: string, vocabulary: Vocabulary): void {
+  const { default: given, ...rest } = schema;
+  const plan: SchemaPlan = compilePlan(rest);
+  const { value, errors, unknown } = readValue(plan, given, { vocabulary, pruneOnly: true });
+  if (unknown.length > 0 || !isDeepStrictEqual(value, given)) {
+    const names = unknown.map(({ field }) => field).join(', ');
+    faults.invalid(
+      path,
+      given,
+      `must not have what the schema doesn't know${names === '' ? '' : `: ${names}`}`,
+    );
+  }
+  if (errors.length > 0) {
+    faults.invalid(path, given, `must have valid metadata: ${errors.map(formatFieldError).join(', ')}`);
+  }
+  const whole = copyJson(given);
+  fillDefaults(plan, whole);
+  for (const { kind, field, detail, badValue } of validateValue(plan, whole)) {
+    const at = field === '' ? path : `${path}${field.startsWith('[') ? '' : '.'}${field}`;
+    faults.add(kind, at, detail, badValue);
+  }
+}

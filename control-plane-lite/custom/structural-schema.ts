@@ -1,0 +1,87 @@
+/** The schemas of a definition: whether they may be what they are, and what they mean. Pure.
+ *  Source: apiextensions/v1; the rules are in `schema-rules.ts`, `structural-rules.ts` and `default-rules.ts`. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import type { CustomResourceDefinition } from '#api/schema/gen/apiextensions-v1.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { StrategyContext } from '../resources/contract.ts';
+import { validateDefaults } from './default-rules.ts';
+import { type JsonSchema, readJsonSchema } from './json-schema.ts';
+import { validateRoot, validateSchemaRules } from './schema-rules.ts';
+import { validateStructural } from './structural-rules.ts';
+
+/** Gate of rules in the expression language. */
+export const EXPRESSIONS_GATE = 'CustomResourceValidationExpressions';
+
+export interface SchemaContext {
+  readonly vocabulary: Vocabulary;
+  readonly gates: ReadonlySet<string>;
+}
+
+/** Every fault of one schema. `hasStatusPart`: the status is checked apart from the rest. */
+export function schemaFaults(
+  schema: JsonSchema,
+  path: string,
+  hasStatusPart: boolean,
+  { vocabulary, gates }: SchemaContext,
+): readonly FieldError[] {
+  const prefix = vocabulary.schemaExtensionPrefix;
+  const faults = createFaults();
+  validateRoot(faults, schema, path, hasStatusPart);
+  validateSchemaRules(faults, schema, path, { prefix, allowExpressions: gates.has(EXPRESSIONS_GATE) });
+  const before = faults.errors.length;
+  validateStructural(faults, schema, path, prefix);
+  // Only a structural schema says what a default may be.
+  if (before === 0 && faults.errors.length === 0) validateDefaults(faults, schema, path, vocabulary);
+  return unique(faults.errors);
+}
+
+function unique(errors: readonly FieldError[]): readonly FieldError[] {
+  const seen = new Set<string>();
+  return errors.filter(({ kind, field, detail }) => {
+    const key = `${kind} ${field} ${detail}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+/** Faults of the schemas of all versions, for the strategy of definitions. */
+export function definitionSchemaFaults(
+  { spec }: CustomResourceDefinition,
+  context: Pick<StrategyContext, 'vocabulary' | 'gates'>,
+): readonly FieldError[] {
+  return spec.versions.flatMap(({ schema, subresources }, index) => {
+    if (schema?.openAPIV3Schema === undefined) return [];
+    const path = `spec.versions[${index}].schema.openAPIV3Schema`;
+    const read = readJsonSchema(schema.openAPIV3Schema, context.vocabulary.schemaExtensionPrefix);
+    return schemaFaults(read, path, subresources?.status !== undefined, context);
+  });
+}
+
+/** What keeps stored schemas from being structural, in words; empty: they are. */
+export function structuralFaults(
+  { spec }: CustomResourceDefinition,
+  vocabulary: Vocabulary,
+): readonly FieldError[] {
+  const faults = createFaults();
+  for (const [index, { schema }] of spec.versions.entries()) {
+    const path = `spec.versions[${index}].schema.openAPIV3Schema`;
+    const prefix = vocabulary.schemaExtensionPrefix;
+    if (schema?.openAPIV3Schema === undefined) faults.required(path, 'schemas are required');
+    else validateStructural(faults, readJsonSchema(schema.openAPIV3Schema, prefix), path, prefix);
+  }
+  return faults.errors;
+}
+
+/** Whether a schema, or one in it, has rules in the expression language. */
+export function hasExpressions(schema: JsonSchema): boolean {
+  const { validations, items, properties, additionalProperties } = schema;
+  if (validations.length > 0) return true;
+  if ([...properties.values()].some(hasExpressions)) return true;
+  if (items !== undefined && (Array.isArray(items) ? items.some(hasExpressions) : hasOne(items))) return true;
+  return typeof additionalProperties === 'object' && hasExpressions(additionalProperties);
+}
+
+const hasOne = (items: NonNullable<JsonSchema['items']>): boolean =>
+  'properties' in items && hasExpressions(items);

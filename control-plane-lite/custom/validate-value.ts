@@ -1,0 +1,225 @@
+/** Checks a value against a plan: every fault with its path. On the path of every write of a custom object: no text of
+ *  a path is built before there is a fault. Source: apiextensions/v1; JSON schema as upstream's servers read it. */
+import { formatPath, type PathElement } from '#api/codec/limits.ts';
+import type { FieldError } from '#api/meta/field-error.ts';
+import { validateEmbedded } from './embedded.ts';
+import type { SchemaPlan } from './schema-plan.ts';
+import {
+  canonicalText,
+  type Logic,
+  type NestedChecks,
+  type Report,
+  type ValueChecks,
+} from './value-checks.ts';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Nobody reads more. */
+const MAX_FAULTS = 200;
+
+const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** How the field names the type of a value. */
+function typeNameOf(value: unknown): string {
+  if (value === null || value === undefined) return 'null';
+  if (Array.isArray(value)) return 'array';
+  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number';
+  return typeof value;
+}
+
+function hasType(type: string, value: unknown): boolean {
+  switch (type) {
+    case 'string':
+      return typeof value === 'string';
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'integer':
+      return typeof value === 'number' && Number.isInteger(value);
+    case 'number':
+      return typeof value === 'number';
+    case 'array':
+      return Array.isArray(value);
+    case 'object':
+      return isObject(value);
+    default:
+      return false;
+  }
+}
+
+class Validator {
+  readonly #path: PathElement[];
+  #faults: FieldError[] = [];
+
+  constructor(path: readonly PathElement[]) {
+    this.#path = [...path];
+  }
+
+  get faults(): readonly FieldError[] {
+    return this.#faults;
+  }
+
+  readonly #report: Report = (kind, detail, badValue) => {
+    if (this.#faults.length >= MAX_FAULTS) return;
+    const field = formatPath(this.#path);
+    const text = detail.startsWith('in body ') ? `${field === '' ? '' : `${field} `}${detail}` : detail;
+    this.#faults.push({ kind, field, detail: text, ...(badValue === undefined ? {} : { badValue }) });
+  };
+
+  validate(plan: SchemaPlan, value: unknown): void {
+    if (value === null && plan.nullable) return;
+    if (plan.intOrString) {
+      if (typeof value !== 'string' && !hasType('integer', value))
+        return this.#wrongType('integer,string', value);
+    } else if (plan.type !== undefined && !hasType(plan.type, value))
+      return this.#wrongType(plan.type, value);
+    if (Array.isArray(value)) this.#items(plan, value);
+    else if (isObject(value)) this.#members(plan, value);
+    this.#checks(plan.checks, value);
+    return undefined;
+  }
+
+  #wrongType(type: string, value: unknown): void {
+    const name = typeNameOf(value);
+    this.#report('FieldValueTypeInvalid', `in body must be of type ${type}: ${JSON.stringify(name)}`, name);
+  }
+
+  #members(plan: SchemaPlan, value: Members): void {
+    const { members, additional } = plan;
+    for (const name in value) {
+      const child = members.get(name) ?? additional;
+      if (child === undefined) continue;
+      this.#path.push(name);
+      this.validate(child, value[name]);
+      this.#path.pop();
+    }
+    if (plan.embedded) validateEmbedded(value, formatPath(this.#path), (fault) => this.#faults.push(fault));
+  }
+
+  #items({ items, listType, mapKeys }: SchemaPlan, list: readonly unknown[]): void {
+    if (items !== undefined) {
+      for (let index = 0; index < list.length; index += 1) {
+        this.#path.push(index);
+        this.validate(items, list[index]);
+        this.#path.pop();
+      }
+    }
+    if (listType === 'set') this.#unique(list, (item) => item);
+    else if (listType === 'map') this.#unique(list, (item) => keysOf(item, mapKeys));
+  }
+
+  /** The second of two items that stand for the same is one too many. */
+  #unique(list: readonly unknown[], identityOf: (item: unknown) => unknown): void {
+    const seen = new Set<string>();
+    for (const [index, item] of list.entries()) {
+      const identity = identityOf(item);
+      const text = canonicalText(identity);
+      if (seen.has(text)) {
+        this.#path.push(index);
+        this.#report('FieldValueDuplicate', '', identity);
+        this.#path.pop();
+      }
+      seen.add(text);
+    }
+  }
+
+  #checks(checks: ValueChecks, value: unknown): void {
+    const report = this.#report;
+    for (const check of checks.ofAny) check(value, report);
+    if (typeof value === 'string') for (const check of checks.ofText) check(value, report);
+    else if (typeof value === 'number') for (const check of checks.ofNumber) check(value, report);
+    else if (Array.isArray(value)) for (const check of checks.ofList) check(value, report);
+    else if (isObject(value)) {
+      for (const check of checks.ofObject) check(value, report);
+      for (const name of checks.required) if (!Object.hasOwn(value, name)) this.#missing(name);
+    }
+    if (checks.logic !== undefined) this.#logic(checks.logic, value);
+  }
+
+  #missing(name: string): void {
+    this.#path.push(name);
+    this.#report('FieldValueRequired', '');
+    this.#path.pop();
+  }
+
+  #logic({ allOf, anyOf, oneOf, not }: Logic, value: unknown): void {
+    for (const each of allOf) {
+      const faults = this.#try(each, value);
+      if (faults.length > 0) this.#fail('must validate all the schemas (allOf)', faults);
+    }
+    if (anyOf.length > 0) {
+      const tried = this.#tryAll(anyOf, value);
+      if (tried.valid === 0) this.#fail('must validate at least one schema (anyOf)', tried.nearest);
+    }
+    if (oneOf.length > 0) {
+      const { valid, nearest } = this.#tryAll(oneOf, value);
+      const text = 'must validate one and only one schema (oneOf)';
+      if (valid === 0) this.#fail(text, nearest);
+      else if (valid > 1) this.#fail(`${text}. Found ${valid} valid alternatives`, []);
+    }
+    if (not !== undefined && this.#try(not, value).length === 0) {
+      this.#fail('must not validate the schema (not)', []);
+    }
+  }
+
+  #fail(text: string, causes: readonly FieldError[]): void {
+    this.#report('FieldValueInvalid', `in body ${text}`);
+    this.#faults.push(...causes.slice(0, MAX_FAULTS - this.#faults.length));
+  }
+
+  /** How many alternatives hold, and the faults of the one that comes nearest to it. */
+  #tryAll(
+    alternatives: readonly NestedChecks[],
+    value: unknown,
+  ): { readonly valid: number; readonly nearest: readonly FieldError[] } {
+    const tried = alternatives.map((each) => this.#try(each, value));
+    const valid = tried.filter(({ length }) => length === 0).length;
+    const nearest = tried.toSorted((a, b) => a.length - b.length)[0] ?? [];
+    return { valid, nearest };
+  }
+
+  #try(nested: NestedChecks, value: unknown): readonly FieldError[] {
+    const outer = this.#faults;
+    this.#faults = [];
+    this.#nested(nested, value);
+    const faults = this.#faults;
+    this.#faults = outer;
+    return faults;
+  }
+
+  #nested({ type, checks, members, items }: NestedChecks, value: unknown): void {
+    if (type !== undefined && !hasType(type, value)) return this.#wrongType(type, value);
+    if (isObject(value)) {
+      for (const [name, child] of members) {
+        if (!Object.hasOwn(value, name)) continue;
+        this.#path.push(name);
+        this.#nested(child, value[name]);
+        this.#path.pop();
+      }
+    } else if (Array.isArray(value) && items !== undefined) {
+      for (const [index, item] of value.entries()) {
+        this.#path.push(index);
+        this.#nested(items, item);
+        this.#path.pop();
+      }
+    }
+    return this.#checks(checks, value);
+  }
+}
+
+const keysOf = (item: unknown, keys: readonly string[]): Members => {
+  const found: Record<string, unknown> = {};
+  if (isObject(item)) for (const key of keys) if (Object.hasOwn(item, key)) found[key] = item[key];
+  return found;
+};
+
+/** Every fault of a value, which stands at `path` of its object. */
+export function validateValue(
+  plan: SchemaPlan,
+  value: unknown,
+  path: readonly PathElement[] = [],
+): readonly FieldError[] {
+  const validator = new Validator(path);
+  validator.validate(plan, value);
+  return validator.faults;
+}

@@ -1,0 +1,32 @@
+/** Where schemas of OpenAPI 2 and OpenAPI 3 differ. Pure. */
+
+export type SchemaObject = Readonly<Record<string, unknown>>;
+
+export interface Dialect {
+  readonly version: 2 | 3;
+  /** A reference to a definition, and what is said of this use of it. */
+  ref(name: string, more?: SchemaObject): SchemaObject;
+  /** Text, or a whole number. */
+  readonly intOrString: SchemaObject;
+  readonly quantity: SchemaObject;
+}
+
+const isEmpty = (schema: SchemaObject): boolean => Object.keys(schema).length === 0;
+
+export const OPENAPI_2: Dialect = {
+  version: 2,
+  ref: (name, more = {}) => ({ ...more, $ref: `#/definitions/${name}` }),
+  intOrString: { type: 'string', format: 'int-or-string' },
+  quantity: { type: 'string' },
+};
+
+export const OPENAPI_3: Dialect = {
+  version: 3,
+  // Nothing may stand beside a reference there.
+  ref(name, more = {}) {
+    const reference = { $ref: `#/components/schemas/${name}` };
+    return isEmpty(more) ? reference : { ...more, allOf: [reference] };
+  },
+  intOrString: { oneOf: [{ type: 'integer' }, { type: 'string' }], format: 'int-or-string' },
+  quantity: { oneOf: [{ type: 'string' }, { type: 'number' }] },
+};

@@ -1,0 +1,45 @@
+/** Hashes that change when what a document says of some resources may change, found without making the document.
+ *  A resource is never changed in place: what was found out about it holds as long as it is there. */
+import { createHash } from 'node:crypto';
+import type { Resource } from '../resources/contract.ts';
+import { createTurns } from './turns.ts';
+
+/** To be raised when the same resources would give other documents. */
+const FORMAT = 1;
+
+export interface FingerprintDeps {
+  /** Name and version of the program, and the vocabulary. */
+  readonly program: string;
+  readonly schemaOf: (resource: Resource) => object | undefined;
+}
+
+export type Fingerprint = (resources: readonly Resource[]) => Promise<string>;
+
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
+
+export function createFingerprint({ program, schemaOf }: FingerprintDeps): Fingerprint {
+  const known = new WeakMap<Resource, string>();
+
+  function fingerprint(resource: Resource): string {
+    const found = known.get(resource);
+    if (found !== undefined) return found;
+    const { info, schema } = resource;
+    const { columns: _, ...said } = info;
+    const content = { ...said, subresources: [...info.subresources.values()], type: schema.typeRef };
+    const custom = schema.typeRef === undefined ? schemaOf(resource) : undefined;
+    const made = hashOf(JSON.stringify([content, custom]));
+    known.set(resource, made);
+    return made;
+  }
+
+  return async (resources) => {
+    const turn = createTurns();
+    const hashes: string[] = [];
+    for (const resource of resources) {
+      hashes.push(fingerprint(resource));
+      const pause = turn();
+      if (pause !== undefined) await pause;
+    }
+    return hashOf(JSON.stringify([FORMAT, program, hashes.toSorted()]));
+  };
+}

@@ -1,0 +1,56 @@
+/** Paths of a document of OpenAPI 3. Pure. */
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { OPENAPI_3, type SchemaObject } from './dialect.ts';
+import { answerTypes, patchTypes, responseDescription } from './media-types.ts';
+import type { Operation, PathItem } from './operations.ts';
+import { PARAMETERS } from './parameters.ts';
+
+function parameter3(name: string): SchemaObject {
+  const known = PARAMETERS.get(name);
+  const { type = 'string', description = '' } = known ?? {};
+  const place = known?.in ?? 'query';
+  return {
+    name,
+    in: place,
+    description,
+    ...(place === 'path' ? { required: true } : {}),
+    schema: { type, ...(place === 'query' ? { uniqueItems: true } : {}) },
+  };
+}
+
+const content = (types: readonly string[], schema: SchemaObject): SchemaObject => ({
+  content: Object.fromEntries(types.map((type) => [type, { schema }])),
+});
+
+function requestBody({ body, action }: Operation): SchemaObject {
+  if (body === undefined) return {};
+  const types = action === 'patch' ? patchTypes() : ['*/*'];
+  const optional = action === 'delete' || action === 'deletecollection';
+  return { requestBody: { ...content(types, OPENAPI_3.ref(body)), ...(optional ? {} : { required: true }) } };
+}
+
+function operation3(operation: Operation, vocabulary: Vocabulary): SchemaObject {
+  const { id, tag, description, action, kind, answer, codes, parameters } = operation;
+  const prefix = vocabulary.schemaExtensionPrefix;
+  const answered =
+    answer === undefined
+      ? content(['*/*'], { type: 'string' })
+      : content(answerTypes(vocabulary), OPENAPI_3.ref(answer));
+  return {
+    operationId: id,
+    tags: [tag],
+    description,
+    ...(parameters.length === 0 ? {} : { parameters: parameters.map(parameter3) }),
+    ...requestBody(operation),
+    responses: Object.fromEntries(
+      codes.map((code) => [String(code), { description: responseDescription(code), ...answered }]),
+    ),
+    [`${prefix}action`]: action,
+    [`${prefix}group-version-kind`]: kind,
+  };
+}
+
+export function pathItem3({ parameters, operations }: PathItem, vocabulary: Vocabulary): SchemaObject {
+  const made = operations.map((operation) => [operation.method, operation3(operation, vocabulary)] as const);
+  return { ...Object.fromEntries(made), parameters: [...parameters, 'pretty'].map(parameter3) };
+}

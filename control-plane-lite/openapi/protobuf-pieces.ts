@@ -1,0 +1,17 @@
+/** A document of OpenAPI 2 as protobuf, piece by piece: one message whose long members come in many parts, which
+ *  readers of protobuf join. Pure. */
+import { Writer } from '#api/codec/protobuf/writer.ts';
+import type { Outline } from './documents.ts';
+import { writeDocument } from './protobuf-messages.ts';
+
+export function* protobufPieces({ head, sections }: Outline): Generator<Uint8Array> {
+  const writer = new Writer();
+  writeDocument(writer, head);
+  yield writer.finish();
+  for (const { name, entries } of sections) {
+    for (const [key, value] of entries()) {
+      writeDocument(writer, { [name]: { [key]: value } });
+      yield writer.finish();
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** Documents that were asked for, compressed. Each is made once for what it describes, and dropped when that
+ *  changes. */
+
+import { isCurrent } from '../discovery/etag.ts';
+import type { ApiRequest, BytesResponse } from '../http/contract.ts';
+import { compress, decompress } from './compress.ts';
+
+export interface Wanted {
+  /** Which document this is, whatever its content. */
+  readonly key: string;
+  /** Of its content. */
+  readonly hash: string;
+  readonly contentType: string;
+  readonly make: () => Iterable<string | Uint8Array>;
+}
+
+export interface DocumentStore {
+  answer(request: ApiRequest, wanted: Wanted): Promise<BytesResponse>;
+  /** Forgets all documents but these. */
+  retain(keys: ReadonlySet<string>): void;
+}
+
+interface Stored {
+  readonly hash: string;
+  readonly bytes: Promise<Buffer>;
+}
+
+const takesGzip = ({ headers }: ApiRequest): boolean =>
+  /(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q\s*=\s*(?:1(?:\.0*)?|0?\.\d*[1-9]\d*)\s*)?(?:,|$)/i.test(
+    headers['accept-encoding'] ?? '',
+  );
+
+export function createDocumentStore(): DocumentStore {
+  const documents = new Map<string, Stored>();
+
+  function stored({ key, hash, make }: Wanted): Promise<Buffer> {
+    const known = documents.get(key);
+    if (known?.hash === hash) return known.bytes;
+    const bytes = compress(make());
+    const entry = { hash, bytes };
+    documents.set(key, entry);
+    bytes.catch(() => {
+      if (documents.get(key) === entry) documents.delete(key);
+    });
+    return bytes;
+  }
+
+  return {
+    async answer(request, wanted) {
+      const { hash, contentType } = wanted;
+      const headers = { ETag: `"${hash}"`, Vary: 'Accept, Accept-Encoding' };
+      const common = { kind: 'bytes', contentType } as const;
+      if (isCurrent(request.headers['if-none-match'], headers.ETag)) {
+        return { ...common, status: 304, body: [], headers };
+      }
+      const bytes = await stored(wanted);
+      if (!takesGzip(request)) return { ...common, status: 200, body: await decompress(bytes), headers };
+      return { ...common, status: 200, body: bytes, headers: { ...headers, 'Content-Encoding': 'gzip' } };
+    },
+    retain(keys) {
+      for (const key of documents.keys()) if (!keys.has(key)) documents.delete(key);
+    },
+  };
+}
