@@ -1,0 +1,243 @@
+/** One client of the API server: requests over HTTP, all written down in a history. */
+import { type Dispatcher, request } from 'undici';
+import type { EventType, Get, Intent, Key, Seen, Selection, Version, Watching, Write } from './history.ts';
+
+/** Where all clients write to. */
+export interface Notes {
+  readonly writes: Write[];
+  readonly gets: Get[];
+  readonly watchings: Watching[];
+  /** Answers that no client should get. */
+  readonly surprises: string[];
+  /** The highest revision that anyone has seen. */
+  newest: number;
+}
+
+export interface Server {
+  readonly url: () => string;
+  readonly agent: () => Dispatcher;
+}
+
+interface ObjectBody {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly labels?: { readonly color?: string };
+  };
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export interface ListBody {
+  readonly metadata: {
+    readonly resourceVersion: string;
+    readonly continue?: string;
+    readonly remainingItemCount?: number;
+  };
+  readonly items: readonly ObjectBody[];
+}
+
+export function versionOf({ metadata, data = {} }: ObjectBody): Version {
+  const { namespace, name, uid, resourceVersion, labels } = metadata;
+  return {
+    key: `${namespace}/${name}`,
+    revision: Number(resourceVersion),
+    uid,
+    value: { color: labels?.color ?? '', data },
+  };
+}
+
+export function notice(notes: Notes, revision: number): void {
+  if (revision > notes.newest) notes.newest = revision;
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export async function send(
+  { url, agent }: Server,
+  method: string,
+  path: string,
+  options: { readonly body?: unknown; readonly type?: string; readonly signal?: AbortSignal } = {},
+): Promise<Reply> {
+  const { body, type = 'application/json', signal } = options;
+  const response = await request(url() + path, {
+    method: method as 'GET',
+    dispatcher: agent(),
+    headers: body === undefined ? {} : { 'content-type': type },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  return { status: response.statusCode, body: await response.body.json() };
+}
+
+export const collectionPath = (namespace: string | undefined): string =>
+  namespace === undefined ? '/api/v1/configmaps' : `/api/v1/namespaces/${namespace}/configmaps`;
+
+export function objectPath(key: Key): string {
+  const [namespace, name = ''] = key.split('/');
+  return `${collectionPath(namespace)}/${name}`;
+}
+
+export interface WriteRequest {
+  readonly id: string;
+  readonly key: Key;
+  readonly intent: Intent;
+  readonly method: string;
+  readonly path: string;
+  readonly body?: unknown;
+  readonly type?: string;
+  /** Goes away this long after the start, in ms. */
+  readonly abandonMs?: number;
+}
+
+/** Answers with the version that the write made. */
+export async function write(notes: Notes, server: Server, wish: WriteRequest): Promise<Version | undefined> {
+  const { id, key, intent, method, path, body, type, abandonMs } = wish;
+  const call = { id, key, intent, floor: notes.newest, beganMs: performance.now() };
+  const end = (result: Write['result']): void => {
+    notes.writes.push({ ...call, endedMs: performance.now(), result });
+  };
+  let reply: Reply;
+  try {
+    reply = await send(server, method, path, {
+      ...(body === undefined ? {} : { body }),
+      ...(type === undefined ? {} : { type }),
+      ...(abandonMs === undefined ? {} : { signal: AbortSignal.timeout(abandonMs) }),
+    });
+  } catch (thrown) {
+    if (abandonMs === undefined) notes.surprises.push(`${id}: ${String(thrown)}`);
+    end({ kind: 'unknown' });
+    return undefined;
+  }
+  const { status, body: answer } = reply;
+  if (status >= 400) {
+    const { reason } = answer as { reason: string };
+    if (status !== 404 && status !== 409) notes.surprises.push(`${id}: ${JSON.stringify(answer)}`);
+    end({ kind: 'refused', status, reason });
+    return undefined;
+  }
+  if (intent.kind === 'delete') {
+    end({ kind: 'deleted', uid: (answer as { details: { uid: string } }).details.uid });
+    return undefined;
+  }
+  const version = versionOf(answer as ObjectBody);
+  notice(notes, version.revision);
+  end({ kind: 'done', version });
+  return version;
+}
+
+/** `any`: whatever state the server has at hand; a number: one not older. */
+export async function get(
+  notes: Notes,
+  server: Server,
+  key: Key,
+  freshness: 'newest' | 'any' | number,
+): Promise<Version | undefined> {
+  const began = { floor: freshness === 'newest' ? notes.newest : 0, beganMs: performance.now() };
+  const floor = typeof freshness === 'number' ? freshness : began.floor;
+  const query =
+    freshness === 'newest' ? '' : `?resourceVersion=${freshness === 'any' ? 0 : String(freshness)}`;
+  const { status, body } = await send(server, 'GET', objectPath(key) + query);
+  if (status !== 200 && status !== 404) notes.surprises.push(`get ${key}${query}: ${JSON.stringify(body)}`);
+  const found = status === 200 ? versionOf(body as ObjectBody) : undefined;
+  notes.gets.push({ key, ...began, floor, endedMs: performance.now(), found });
+  if (found !== undefined) notice(notes, found.revision);
+  return found;
+}
+
+export function selectorQuery({ color, name }: Selection): URLSearchParams {
+  const query = new URLSearchParams();
+  if (color !== undefined) query.set('labelSelector', `color=${color}`);
+  if (name !== undefined) query.set('fieldSelector', `metadata.name=${name}`);
+  return query;
+}
+
+export interface WatchWish {
+  readonly selection: Selection;
+  /** `state`: first what is there. `any`: what the server has at hand. */
+  readonly from: 'state' | 'any' | number;
+  readonly bookmarks: boolean;
+  readonly initialEvents?: boolean;
+  /** The server ends it after so many seconds. */
+  readonly timeoutSeconds?: number;
+  /** The client goes away. */
+  readonly signal: AbortSignal;
+  readonly onSeen?: (seen: Seen) => void;
+}
+
+function watchQuery({ selection, from, bookmarks, initialEvents, timeoutSeconds }: WatchWish): string {
+  const query = selectorQuery(selection);
+  query.set('watch', '1');
+  if (bookmarks) query.set('allowWatchBookmarks', 'true');
+  if (typeof from === 'number') query.set('resourceVersion', String(from));
+  if (from === 'any') query.set('resourceVersion', '0');
+  if (initialEvents === true) {
+    query.set('sendInitialEvents', 'true');
+    query.set('resourceVersionMatch', 'NotOlderThan');
+  }
+  if (timeoutSeconds !== undefined) query.set('timeoutSeconds', String(timeoutSeconds));
+  return query.toString();
+}
+
+interface EventBody {
+  readonly type: EventType | 'BOOKMARK' | 'ERROR';
+  readonly object: ObjectBody;
+}
+
+function seenOf({ type, object }: EventBody): Seen | undefined {
+  if (type === 'ERROR') return undefined;
+  if (type !== 'BOOKMARK') return { kind: 'event', type, version: versionOf(object) };
+  const { resourceVersion } = object.metadata;
+  const initialEnd = JSON.stringify(object).includes('initial-events-end');
+  return { kind: 'bookmark', revision: Number(resourceVersion), initialEnd };
+}
+
+/** Watches until the server or the client ends it; answers with the revision to go on from. */
+export async function watch(notes: Notes, server: Server, wish: WatchWish): Promise<number> {
+  const { selection, from, signal, onSeen } = wish;
+  const seen: Seen[] = [];
+  const start: Watching['start'] =
+    typeof from === 'number'
+      ? { kind: 'revision', revision: from }
+      : { kind: 'state', floor: from === 'any' ? 0 : notes.newest };
+  notes.watchings.push({ selection, start, seen });
+  let position = typeof from === 'number' ? from : 0;
+  const note = (line: string): void => {
+    const event = JSON.parse(line) as EventBody;
+    const each = seenOf(event);
+    if (each === undefined) {
+      notes.surprises.push(`watch ${JSON.stringify(selection)} from ${from}: ${line}`);
+      return;
+    }
+    position = each.kind === 'bookmark' ? each.revision : Math.max(position, each.version.revision);
+    seen.push(each);
+    notice(notes, position);
+    onSeen?.(each);
+  };
+  try {
+    const response = await request(
+      `${server.url()}${collectionPath(selection.namespace)}?${watchQuery(wish)}`,
+      {
+        dispatcher: server.agent(),
+        signal,
+      },
+    );
+    if (response.statusCode !== 200) {
+      notes.surprises.push(`watch: ${response.statusCode} ${await response.body.text()}`);
+      return position;
+    }
+    let rest = '';
+    for await (const chunk of response.body.setEncoding('utf8')) {
+      const lines = (rest + String(chunk)).split('\n');
+      rest = lines.pop() ?? '';
+      lines.forEach(note);
+    }
+  } catch (thrown) {
+    if (!signal.aborted) notes.surprises.push(`watch ${JSON.stringify(selection)}: ${String(thrown)}`);
+  }
+  return position;
+}
