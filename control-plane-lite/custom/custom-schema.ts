@@ -80,6 +80,7 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
     validate,
     applyDefaults: (draft) => fillDefaults(planOf(), draft),
     adopt: (object) => complete(readRoot(planOf(), object, { vocabulary }).value),
+    describe: () => (isMembers(options.schema) ? options.schema : undefined),
     get model() {
       model ??= customModel(options.schema === undefined ? undefined : schemaOf(), vocabulary);
       return model;

@@ -19,8 +19,6 @@ import { reachableTypes, type SchemaContext, typeSchema } from './type-definitio
 
 export interface Described {
   readonly resources: readonly Resource[];
-  /** Schema of a custom resource in OpenAPI 3, with the words of the vocabulary. */
-  readonly schemaOf: (resource: Resource) => object | undefined;
 }
 
 /** A name and what it stands for. */
@@ -82,7 +80,7 @@ const byName = <T>([left]: readonly [string, T], [right]: readonly [string, T]):
   left < right ? -1 : 1;
 
 /** The definitions of the resources and of all they refer to, by the alphabet. */
-export function* definitions({ resources, schemaOf }: Described, context: SchemaContext): Generator<Entry> {
+export function* definitions({ resources }: Described, context: SchemaContext): Generator<Entry> {
   const { vocabulary } = context;
   const types = reachableTypes([
     ...SHARED_TYPES.map(metaType),
@@ -93,7 +91,7 @@ export function* definitions({ resources, schemaOf }: Described, context: Schema
   for (const [name, type] of types.toSorted(byName)) yield [name, typeSchema(type, context)];
   for (const resource of resources) {
     if (resource.schema.typeRef === undefined) {
-      yield* customDefinitions(resource, schemaOf(resource), context);
+      yield* customDefinitions(resource, resource.schema.describe?.(), context);
     }
   }
 }

@@ -10,14 +10,13 @@ const FORMAT = 1;
 export interface FingerprintDeps {
   /** Name and version of the program, and the vocabulary. */
   readonly program: string;
-  readonly schemaOf: (resource: Resource) => object | undefined;
 }
 
 export type Fingerprint = (resources: readonly Resource[]) => Promise<string>;
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 
-export function createFingerprint({ program, schemaOf }: FingerprintDeps): Fingerprint {
+export function createFingerprint({ program }: FingerprintDeps): Fingerprint {
   const known = new WeakMap<Resource, string>();
 
   function fingerprint(resource: Resource): string {
@@ -26,7 +25,7 @@ export function createFingerprint({ program, schemaOf }: FingerprintDeps): Finge
     const { info, schema } = resource;
     const { columns: _, ...said } = info;
     const content = { ...said, subresources: [...info.subresources.values()], type: schema.typeRef };
-    const custom = schema.typeRef === undefined ? schemaOf(resource) : undefined;
+    const custom = schema.typeRef === undefined ? schema.describe?.() : undefined;
     const made = hashOf(JSON.stringify([content, custom]));
     known.set(resource, made);
     return made;

@@ -18,9 +18,6 @@ export interface OpenApiDeps {
   readonly registry: Pick<ResourceRegistry, 'all' | 'generation'>;
   /** Name and version of the program: clients ask again for what another one described. */
   readonly product: string;
-  /** The schema of a custom resource's version in OpenAPI 3, with the words of the vocabulary; `undefined` where it
-   *  has none. A resource whose schema changes is to be put into the registry anew. Default: none has one. */
-  readonly schemaOf?: (resource: Resource) => object | undefined;
 }
 
 const JSON_TYPE = 'application/json';
@@ -83,14 +80,13 @@ const urlOf = (path: string, hash: string): string => `/openapi/v3/${path}?hash=
 
 export function createOpenApiRoutes(deps: OpenApiDeps): readonly PathRoute[] {
   const { vocabulary, registry, product } = deps;
-  const schemaOf = deps.schemaOf ?? (() => undefined);
-  const fingerprint = createFingerprint({ program: `${product} ${vocabulary.name}`, schemaOf });
+  const fingerprint = createFingerprint({ program: `${product} ${vocabulary.name}` });
   const index = createIndex(registry, fingerprint);
   const store = createDocumentStore();
 
   async function answer2(request: ApiRequest): Promise<BytesResponse> {
     const type = negotiate(request, [JSON_TYPE, ASKED_PROTOBUF, PROTOBUF_TYPE]);
-    const described = { resources: registry.all(), schemaOf };
+    const described = { resources: registry.all() };
     const hash = await fingerprint(described.resources);
     const outline = (): ReturnType<typeof outline2> => outline2(described, vocabulary);
     if (type === JSON_TYPE) {
@@ -125,7 +121,7 @@ export function createOpenApiRoutes(deps: OpenApiDeps): readonly PathRoute[] {
     const { hash, resources } = found;
     const asked = request.query.get('hash');
     if (asked !== null && asked !== hash) return moved(urlOf(path, hash));
-    const make = (): Iterable<string> => jsonPieces(outline3({ resources, schemaOf }, vocabulary));
+    const make = (): Iterable<string> => jsonPieces(outline3({ resources }, vocabulary));
     return store.answer(request, { key: path, hash, contentType: JSON_TYPE, make });
   }
 

@@ -179,6 +179,9 @@ export interface ObjectSchema {
   readonly model: TypeModel;
   /** Type name for protobuf (`core/v1.Pod`); absent: no protobuf. */
   readonly typeRef?: string;
+  /** Schema of a custom resource in OpenAPI 3, as its definition has it; absent or `undefined`: there is none.
+   *  Never changes: a resource with another schema is put into the registry anew. */
+  readonly describe?: () => object | undefined;
 }
 
 export interface DecodedObject {

@@ -1,7 +1,8 @@
-/** The paths that describe the API: discovery and the version. */
+/** The paths that describe the API: discovery, the version, and OpenAPI documents. */
 import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { createDiscoveryRoutes } from '../discovery/routes.ts';
 import type { PathRoute } from '../http/contract.ts';
+import { createOpenApiRoutes } from '../openapi/routes.ts';
 import { PRODUCT_VERSION } from '../version.ts';
 import type { Core } from './core.ts';
 
@@ -11,13 +12,23 @@ export function descriptionRoutes(
   protobuf: ApiProtobuf,
   serverAddress: () => string,
 ): readonly PathRoute[] {
+  const product = `control-plane-lite.${PRODUCT_VERSION}`;
   const build = {
-    product: `control-plane-lite.${PRODUCT_VERSION}`,
+    product,
     gitCommit: '',
     // Sources run as they are: what is built is built when it starts.
     buildDate: new Date(clock.now()).toISOString().replace(/\.\d+/, ''),
     arch: process.arch,
     nodeVersion: process.version,
   };
-  return createDiscoveryRoutes({ vocabulary, registry, protobuf, build, serverAddress });
+  const openApi = createOpenApiRoutes({ vocabulary, registry, product });
+  const discovery = createDiscoveryRoutes({
+    vocabulary,
+    registry,
+    protobuf,
+    build,
+    serverAddress,
+    otherPaths: openApi.map(({ path }) => path),
+  });
+  return [...discovery, ...openApi];
 }
