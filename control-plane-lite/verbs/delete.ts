@@ -19,7 +19,7 @@ import {
   withResourceVersion,
   write,
 } from './deps.ts';
-import { type Attempt, type Live, liveOf, MAX_ATTEMPTS, parseLive } from './live.ts';
+import { type Attempt, copyLive, type Live, liveOf, MAX_ATTEMPTS } from './live.ts';
 import { isStoredVersion, shownOf } from './versions.ts';
 
 /** @throws StatusError NotFound, Conflict, or what admission says */
@@ -55,18 +55,20 @@ async function attemptDelete(
   caller: Caller,
 ): Promise<Attempt<Deletion>> {
   const base = storedResource(ref.resource);
-  const object = parseLive(live);
+  const object = copyLive(live);
   checkPreconditions(object, ref, request.preconditions);
   await deps.admission.validate(
     admissionRequest('DELETE', ref, { object: undefined, old: object }, { dryRun: request.dryRun }, caller),
   );
   const decision = decideDeletion(object, base, request, strategyContext(deps, ref, request.dryRun, caller));
   const shown = decision.kind === 'mark' ? decision.object : object;
-  if (request.dryRun || decision.kind === 'pending') {
-    const removed = decision.kind === 'remove';
+  const removed = decision.kind === 'remove';
+  if (request.dryRun) {
+    return { kind: 'done', result: { object: await shownOf(ref.resource, shown), removed } };
+  }
+  if (decision.kind === 'pending') {
     return { kind: 'done', result: await deletionOf(deps, ref, shown, live.revision, removed) };
   }
-  const removed = decision.kind === 'remove';
   const key = storeKey(ref);
   const result = await write(() =>
     removed

@@ -1,5 +1,6 @@
-/** The object that a write starts from, as its bytes. */
+/** The object that a write starts from. */
 import { withRevision } from '../cache/stored-form.ts';
+import { copyJson } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import type { StoredItem } from '../store/contract.ts';
 
@@ -7,15 +8,22 @@ export interface Live {
   /** JSON with the resource version. */
   readonly json: Buffer;
   readonly revision: number;
+  /** In the stored version: shared, never to be changed. */
+  object(): ApiObject;
 }
 
-/** A fresh copy, in the stored version. */
-export const parseLive = ({ json }: Live): ApiObject =>
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own stored bytes
-  JSON.parse(json.toString('utf8')) as ApiObject;
+/** A copy of the caller's own, in the stored version. */
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a copy is of the same type
+export const copyLive = (live: Live): ApiObject => copyJson(live.object()) as ApiObject;
 
-export const liveOf = (item: StoredItem | undefined): Live | undefined =>
-  item === undefined ? undefined : { json: withRevision(item.value, item.revision), revision: item.revision };
+/** What the store said when somebody else was faster. */
+export function liveOf(item: StoredItem | undefined): Live | undefined {
+  if (item === undefined) return undefined;
+  const json = withRevision(item.value, item.revision);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own stored bytes
+  const object = JSON.parse(json.toString('utf8')) as ApiObject;
+  return { json, revision: item.revision, object: () => object };
+}
 
 /** What became of one try to write. */
 export type Attempt<T> =

@@ -26,7 +26,7 @@ import {
   withResourceVersion,
   write,
 } from './deps.ts';
-import { type Attempt, type Live, liveOf, MAX_ATTEMPTS, parseLive } from './live.ts';
+import { type Attempt, copyLive, type Live, liveOf, MAX_ATTEMPTS } from './live.ts';
 import { fromStorageVersion, isStoredVersion, shownOf, toStorageVersion } from './versions.ts';
 
 /** @throws StatusError NotFound, Conflict, Invalid, or what the change or admission says */
@@ -76,10 +76,14 @@ async function attemptUpdate(
 ): Promise<Attempt<Outcome>> {
   const base = storedResource(ref.resource);
   const context = strategyContext(deps, ref, options.dryRun, caller);
-  const old = parseLive(live);
+  const old = live.object();
   const draft = await draftOf(deps, ref, { live, old }, change, options, caller, context);
   await prepare(deps, ref, draft, old, options, context, caller);
-  if (options.dryRun) return { kind: 'done', result: await outcomeOf(deps, ref, draft, live.revision) };
+  if (options.dryRun)
+    return {
+      kind: 'done',
+      result: { object: await shownOf(ref.resource, withResourceVersion(draft, live.revision)) },
+    };
   if (isRemovable(draft, base)) return remove(deps, ref, live, old, draft);
   return replace(deps, ref, live, old, draft, context);
 }
@@ -137,8 +141,8 @@ async function draftOf(
   { nowMs }: StrategyContext,
 ): Promise<ApiObject> {
   const { resource } = ref;
-  const served = isStoredVersion(resource) ? old : await fromStorageVersion(resource, parseLive(live));
-  const draft = await change(await fromStorageVersion(resource, parseLive(live)));
+  const served = isStoredVersion(resource) ? old : await fromStorageVersion(resource, copyLive(live));
+  const draft = await change(await fromStorageVersion(resource, copyLive(live)));
   checkSameObject(ref, draft, served, options.subresource ?? '');
   await deps.admission.mutate(
     admissionRequest('UPDATE', ref, { object: draft, old: served }, options, caller),
