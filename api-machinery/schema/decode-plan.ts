@@ -43,6 +43,8 @@ export interface MemberPlan {
   readonly index: number;
   readonly value: ValuePlan;
   readonly required: boolean;
+  /** Left out of the output while it has its type's zero value. */
+  readonly omitEmpty: boolean;
   /** Its value never appears in an error. */
   readonly hidden: boolean;
   readonly words: readonly string[] | undefined;
@@ -57,6 +59,7 @@ const typeMember = (name: string, index: number): MemberPlan => ({
   index,
   value: TEXT_PLAN,
   required: false,
+  omitEmpty: false,
   hidden: false,
   words: undefined,
 });
@@ -65,11 +68,13 @@ function createPlanner(vocabulary: Vocabulary): (name: TypeName) => ValuePlan {
   const plans = new Map<string, ValuePlan>();
 
   function memberPlan(owner: TypeName, field: JsonField, index: number): MemberPlan {
+    const value = valuePlan(field.type, field.packageName);
     return {
       name: wireName(field, vocabulary),
       index,
-      value: valuePlan(field.type, field.packageName),
+      value,
       required: isRequired(field),
+      omitEmpty: field.omitempty === true && field.ptr !== true && hasEmptyValue(value),
       hidden: SECRET_FIELDS.has(`${owner.typeName}.${field.json}`),
       words: field.enum,
     };
@@ -148,6 +153,29 @@ export function zeroValue(plan: ValuePlan): unknown {
     default:
       return plan satisfies never;
   }
+}
+
+/** Structs, and scalars that are structs upstream, are never left out: `0` of a port by name or number is a value. */
+const hasEmptyValue = (plan: ValuePlan): boolean =>
+  plan.kind === 'list' ||
+  plan.kind === 'map' ||
+  (plan.kind === 'scalar' &&
+    typeof ZERO_SCALARS.get(plan.scalar) !== 'undefined' &&
+    !STRUCTS.has(plan.scalar));
+
+const STRUCTS: ReadonlySet<Scalar> = new Set<Scalar>([
+  'Quantity',
+  'QuantityValue',
+  'IntOrString',
+  'Duration',
+]);
+
+/** Whether a value is one that output leaves out. */
+export function isEmptyValue(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return value === '' || value === 0 || value === false;
+  if (Array.isArray(value)) return value.length === 0;
+  for (const _ in value) return false;
+  return true;
 }
 
 const ZERO_SCALARS: ReadonlyMap<Scalar, unknown> = new Map<Scalar, unknown>([

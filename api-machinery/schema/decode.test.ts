@@ -39,6 +39,50 @@ describe('decode', () => {
     expect(value).toEqual({ metadata: { name: 'a' }, spec: { containers: [{ name: 'a' }] } });
   });
 
+  it('leaves out empty values that upstream does not print, if told to', () => {
+    const value = pod(
+      {
+        image: '',
+        args: [],
+        tty: false,
+        env: [{ name: '', value: '' }],
+        ports: [{ name: '', hostPort: 0, containerPort: 0 }],
+        livenessProbe: { httpGet: { path: '', port: 0 }, initialDelaySeconds: 0 },
+        securityContext: { privileged: false, runAsUser: 0 },
+        resources: { limits: {}, requests: { cpu: '0' } },
+      },
+      {
+        hostNetwork: false,
+        nodeSelector: {},
+        tolerations: [{}],
+        automountServiceAccountToken: false,
+        terminationGracePeriodSeconds: 0,
+        volumes: [{ name: 'v', emptyDir: { medium: '' } }],
+      },
+    );
+    const { value: decoded } = decode<Pod>('core/v1.Pod', value, { emptyFields: 'drop' });
+    expect(decoded.spec).toEqual({
+      containers: [
+        {
+          name: 'a',
+          env: [{ name: '' }],
+          ports: [{ containerPort: 0 }],
+          livenessProbe: { httpGet: { port: 0 } },
+          securityContext: { privileged: false, runAsUser: 0 },
+          resources: { requests: { cpu: '0' } },
+        },
+      ],
+      tolerations: [{}],
+      automountServiceAccountToken: false,
+      terminationGracePeriodSeconds: 0,
+      volumes: [{ name: 'v', emptyDir: {} }],
+    });
+    expect(decode<Pod>('core/v1.Pod', value).value.spec).toMatchObject({
+      nodeSelector: {},
+      hostNetwork: false,
+    });
+  });
+
   it('puts times into UTC seconds', () => {
     const value = { metadata: { creationTimestamp: '2020-02-29T14:00:00.75+02:00' } };
     expect(decode<Pod>('core/v1.Pod', value).value.metadata?.creationTimestamp).toBe('2020-02-29T12:00:00Z');

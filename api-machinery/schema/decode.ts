@@ -7,6 +7,7 @@ import { formatPath, type PathElement } from '../codec/limits.ts';
 import type { FieldError, FieldErrorKind } from '../meta/field-error.ts';
 import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import {
+  isEmptyValue,
   type MemberPlan,
   planOf,
   type StructPlan,
@@ -28,6 +29,9 @@ export interface DecodeOptions {
   readonly unknownFields?: 'report' | 'ignore';
   /** What to do where a required member is absent; it gets its type's zero value either way. Default `report`. */
   readonly missingFields?: 'report' | 'ignore';
+  /** What to do with members whose value is the one that upstream's types do not print, such as an empty map.
+   *  Default `keep`. */
+  readonly emptyFields?: 'keep' | 'drop';
 }
 
 export interface Decoded<T> {
@@ -189,6 +193,7 @@ class Decoder {
     this.#hidden = outer;
     this.#path.pop();
     if (decoded === undefined && member.required) decoded = zeroValue(value);
+    if (member.omitEmpty && this.#options.emptyFields === 'drop' && isEmptyValue(decoded)) return;
     if (decoded !== undefined) result[name] = decoded;
   }
 

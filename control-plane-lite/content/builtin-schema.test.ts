@@ -38,6 +38,14 @@ describe('decode', () => {
     expect(JSON.stringify(object)).not.toContain('imag"');
   });
 
+  it('keeps no empty members, which clients with types would take away with their next write', () => {
+    const { object } = schemaOf('core/v1.ConfigMap').decode({
+      metadata: { name: 'a', labels: {}, annotations: {}, finalizers: [] },
+      data: {},
+    });
+    expect(object).toEqual({ kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: 'a' } });
+  });
+
   it('leaves it to validation to ask for what is required', () => {
     const { errors, object } = schemaOf('core/v1.Pod').decode({ kind: 'Pod', apiVersion: 'v1', spec: {} });
     expect(errors).toEqual([]);

@@ -35,7 +35,7 @@ export function createBuiltinSchema(
 ): ObjectSchema {
   const { packageName, typeName } = parseTypeName(typeRef);
   const apiVersion = wireApiVersion(packageName, vocabulary);
-  const decodeOptions = { vocabulary, missingFields: 'ignore' } as const;
+  const decodeOptions = { vocabulary, missingFields: 'ignore', emptyFields: 'drop' } as const;
   const defaultOptions = { vocabulary, gates };
   let model: TypeModel | undefined;
 
