@@ -26,11 +26,10 @@ export const isCollectable = ({ info, stored }: Resource): boolean =>
 export function followAll(options: FollowAllOptions): FollowAll {
   const { registry, cache, wanted, onChange, onForget } = options;
   const followed = new Map<string, WatchHandle>();
-  let closed = false;
+  let served = new Map<string, Resource>();
 
   function adjust(): void {
-    if (closed) return;
-    const served = new Map(
+    served = new Map(
       registry
         .all()
         .filter(wanted)
@@ -46,17 +45,18 @@ export function followAll(options: FollowAllOptions): FollowAll {
       if (followed.has(prefix)) continue;
       followed.set(
         prefix,
-        cache.resource(resource.storage).follow((change) => onChange(resource, change)),
+        // The resource as it is served by then: that of a definition may have changed.
+        cache.resource(resource.storage).follow((change) => onChange(served.get(prefix) ?? resource, change)),
       );
     }
   }
 
   adjust();
-  registry.onChange(adjust);
+  const stop = registry.onChange(adjust);
   return {
     follows: (prefix) => followed.has(prefix),
     close() {
-      closed = true;
+      stop();
       for (const handle of followed.values()) handle.close();
       followed.clear();
     },

@@ -54,8 +54,9 @@ export interface Strategy {
   readonly prepareForCreate?: (draft: ApiObject, context: StrategyContext) => void;
   /** A new object has the status that the client sent (nodes register with theirs). Default false. */
   readonly keepsStatusOnCreate?: boolean;
-  /** All faults beyond metadata, which is checked for every kind. */
-  readonly validate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
+  /** All faults beyond metadata, which is checked for every kind. `old`, unless the object is new: what was checked
+   *  when it was stored and is as it was needs no second look. */
+  readonly validate?: (object: ApiObject, context: StrategyContext, old?: ApiObject) => readonly FieldError[];
   /** Faults of what may come into an object later only; `validate` is called as well. */
   readonly validateCreate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
   /** Keeps what an update may not change. The generic part (metadata, status kept where there is a status
@@ -204,6 +205,23 @@ export interface Resource {
   readonly conversion?: Conversion;
   /** The resource in the version that is stored, whose strategy decides; absent: this one. */
   readonly stored?: Resource;
+  /** Objects are prepared and checked in the version that they are served in, and only then converted (custom
+   *  resources). */
+  readonly decidesInServed?: boolean;
+  /** Fires when the resource is no longer served as it is here: watches of it end then. Absent: it always is. */
+  readonly retired?: AbortSignal;
+  /** Text for the Warning header of every request; absent: the version is not deprecated by its definition. */
+  readonly deprecation?: string;
+  /** How its objects show and take a number of pods; absent: as the built-in kinds do. */
+  readonly scale?: ScaleAccess;
+}
+
+/** The scale subresource of a custom resource. */
+export interface ScaleAccess {
+  /** The Scale of an object. */
+  scaleOf(object: ApiObject): ApiObject;
+  /** Gives an object the number of pods that a Scale asks for. Changes the draft. */
+  apply(draft: ApiObject, scale: ApiObject): void;
 }
 
 export interface StorageInfo {
@@ -218,6 +236,13 @@ export interface StorageInfo {
 export interface Conversion {
   fromStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
   toStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
+  /** Many at once, in the same order, where that is cheaper than one by one. */
+  manyFromStorage?(objects: readonly ApiObject[]): Promise<readonly ApiObject[]>;
+  /** Conversions with the same text make the same of the same object; forms made by them are kept under it.
+   *  Default: the served `apiVersion` alone tells. */
+  readonly id?: string;
+  /** Somebody else converts, and has to be waited for. */
+  readonly takesTime?: boolean;
 }
 
 /** What a file of one kind exports to its group's table (`core/table.ts`, `groups/table.ts`). */

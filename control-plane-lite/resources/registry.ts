@@ -2,6 +2,13 @@
 import type { Resource } from './contract.ts';
 import { apiVersionOf } from './facts.ts';
 
+/** What tells a resource from all others. */
+export interface ResourceKey {
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+}
+
 export interface ResourceRegistry {
   find(group: string, version: string, plural: string): Resource | undefined;
   findKind(apiVersion: string, kind: string): Resource | undefined;
@@ -10,45 +17,59 @@ export interface ResourceRegistry {
   /** Puts a resource in, in place of one of the same group, version and name. */
   put(resource: Resource): void;
   remove(group: string, version: string, plural: string): void;
-  /** Called after every change, for discovery and the like. */
-  onChange(listener: () => void): void;
+  /** Takes some out and puts others in, as one change. */
+  replace(gone: Iterable<ResourceKey>, come: Iterable<Resource>): void;
+  /** Has the listener called after every change, for discovery and the like, until the returned function is. The new
+   *  state is there before any listener is called. */
+  onChange(listener: () => void): () => void;
   /** Rises with every change. */
   readonly generation: number;
 }
 
-const keyOf = (group: string, version: string, plural: string): string => `${group}/${version}/${plural}`;
+const keyOf = ({ group, version, plural }: ResourceKey): string => `${group}/${version}/${plural}`;
 
 export function createResourceRegistry(initial: readonly Resource[] = []): ResourceRegistry {
   const resources = new Map<string, Resource>();
-  const listeners: (() => void)[] = [];
+  const listeners = new Set<() => void>();
+  let all: readonly Resource[] | undefined;
   let kinds = new Map<string, Resource>();
   let generation = 0;
 
   function changed(): void {
     generation += 1;
+    all = undefined;
     kinds = new Map([...resources.values()].map((r) => [`${apiVersionOf(r.info)}/${r.info.kind}`, r]));
     for (const listener of listeners) listener();
   }
-  const set = (resource: Resource): void => {
-    const { group, version, plural } = resource.info;
-    resources.set(keyOf(group, version, plural), resource);
-  };
+  const set = (resource: Resource): void => void resources.set(keyOf(resource.info), resource);
   for (const resource of initial) set(resource);
   changed();
 
-  return {
-    find: (group, version, plural) => resources.get(keyOf(group, version, plural)),
-    findKind: (apiVersion, kind) => kinds.get(`${apiVersion}/${kind}`),
-    all: () => [...resources.values()],
-    put(resource) {
+  function replace(gone: Iterable<ResourceKey>, come: Iterable<Resource>): void {
+    let any = false;
+    for (const key of gone) any = resources.delete(keyOf(key)) || any;
+    for (const resource of come) {
       set(resource);
-      changed();
+      any = true;
+    }
+    if (any) changed();
+  }
+
+  return {
+    find: (group, version, plural) => resources.get(`${group}/${version}/${plural}`),
+    findKind: (apiVersion, kind) => kinds.get(`${apiVersion}/${kind}`),
+    all() {
+      all ??= [...resources.values()];
+      return all;
     },
-    remove(group, version, plural) {
-      if (resources.delete(keyOf(group, version, plural))) changed();
-    },
-    onChange: (listener) => {
-      listeners.push(listener);
+    put: (resource) => replace([], [resource]),
+    remove: (group, version, plural) => replace([{ group, version, plural }], []),
+    replace,
+    onChange(listener) {
+      // An own function per call, so that one listener may listen twice.
+      const own = (): void => listener();
+      listeners.add(own);
+      return () => void listeners.delete(own);
     },
     get generation() {
       return generation;
