@@ -19,6 +19,7 @@ import {
   withResourceVersion,
   write,
 } from './deps.ts';
+import type { Attempt } from './live.ts';
 import { generateName } from './names.ts';
 import { fromStorageVersion, isStoredVersion, shownOf, toStorageVersion } from './versions.ts';
 
@@ -33,6 +34,20 @@ export async function createObject(
   options: WriteOptions,
   caller: Caller,
 ): Promise<Outcome> {
+  const attempt = await attemptCreate(deps, ref, object, options, caller);
+  if (attempt.kind === 'done') return attempt.result;
+  throw alreadyExists(resourceSubject(ref.resource), object.metadata.name ?? '');
+}
+
+/** `raced` if there is an object of that name.
+ *  @throws StatusError Invalid, BadRequest, or what admission says */
+export async function attemptCreate(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  object: ApiObject,
+  options: WriteOptions,
+  caller: Caller,
+): Promise<Attempt<Outcome>> {
   checkTarget(ref, object);
   const { resource } = ref;
   await deps.admission.mutate(admissionRequest('CREATE', ref, { object, old: undefined }, options, caller));
@@ -52,7 +67,11 @@ export async function createObject(
     admissionRequest('CREATE', named, { object: draft, old: undefined }, options, caller),
   );
   for (const text of base.strategy.warnings?.(draft, undefined) ?? []) caller.warn(text);
-  if (options.dryRun) return { object: await fromStorageVersion(resource, draft), created: true };
+  if (options.dryRun) {
+    const current = await deps.store.get(storeKey(named));
+    if (current !== undefined) return { kind: 'raced', current };
+    return { kind: 'done', result: { object: await fromStorageVersion(resource, draft), created: true } };
+  }
   return store(deps, named, draft, context, generated);
 }
 
@@ -96,7 +115,7 @@ async function store(
   first: ApiObject,
   context: StrategyContext,
   generated: boolean,
-): Promise<Outcome> {
+): Promise<Attempt<Outcome>> {
   const { resource } = ref;
   let draft = first;
   const release = await storedResource(resource).strategy.reserve?.(draft, undefined, context);
@@ -104,9 +123,11 @@ async function store(
     for (let attempt = 1; ; attempt += 1) {
       const named = { ...ref, name: draft.metadata.name ?? '' };
       const result = await write(() => deps.store.put(storeKey(named), bytesOf(deps, draft), 'absent'));
-      if (result.ok) return await outcome(deps, named, draft, result.revision);
-      if (!generated || attempt === MAX_NAME_TRIES)
-        throw alreadyExists(resourceSubject(resource), named.name);
+      if (result.ok) return { kind: 'done', result: await outcome(deps, named, draft, result.revision) };
+      if (!generated || attempt === MAX_NAME_TRIES) {
+        await release?.();
+        return { kind: 'raced', current: result.current };
+      }
       draft = renamed(draft);
     }
   } catch (thrown) {

@@ -8,7 +8,7 @@ import type { ApiObject, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
 import type { Caller, Change, ObjectRef, Outcome, UpdateOptions } from './contract.ts';
-import { createObject } from './create.ts';
+import { attemptCreate } from './create.ts';
 import { isRemovable } from './decide-deletion.ts';
 import {
   admissionRequest,
@@ -40,8 +40,10 @@ export async function updateObject(
   await deps.cache.waitForNewest();
   let live: Live | undefined = cacheOf(deps, ref.resource).get(cacheKey(ref));
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    if (live === undefined) return create(deps, ref, change, options, caller);
-    const result = await attemptUpdate(deps, ref, live, change, options, caller);
+    const result: Attempt<Outcome> =
+      live === undefined
+        ? await create(deps, ref, change, options, caller)
+        : await attemptUpdate(deps, ref, live, change, options, caller);
     if (result.kind === 'done') return result.result;
     live = liveOf(result.current);
   }
@@ -54,7 +56,7 @@ async function create(
   change: Change,
   options: UpdateOptions,
   caller: Caller,
-): Promise<Outcome> {
+): Promise<Attempt<Outcome>> {
   if (!options.allowCreate) throw notFound(resourceSubject(ref.resource), ref.name);
   const object = await change(undefined);
   const { resourceVersion = '', uid = '' } = object.metadata;
@@ -63,7 +65,7 @@ async function create(
   }
   delete object.metadata.resourceVersion;
   const manager = options.manage === 'apply' ? { fieldManager: '' } : {};
-  return createObject(deps, ref, object, { ...options, ...manager }, caller);
+  return attemptCreate(deps, ref, object, { ...options, ...manager }, caller);
 }
 
 async function attemptUpdate(
@@ -224,14 +226,17 @@ async function prepare(
   for (const text of base.strategy.warnings?.(draft, old) ?? []) caller.warn(text);
 }
 
-/** Members may stand in another order in equal objects. */
+/** Members may stand in another order in equal objects, and when something was managed changes only with what it is. */
 function isSame(bytes: Buffer, live: Live, draft: ApiObject, old: ApiObject): boolean {
   const json = withRevision(bytes, live.revision);
   if (json.length !== live.json.length) return false;
-  if (json.equals(live.json)) return true;
-  const { resourceVersion: _a, ...metadata } = draft.metadata;
-  const { resourceVersion: _b, ...oldMetadata } = old.metadata;
-  return isDeepStrictEqual({ ...draft, metadata }, { ...old, metadata: oldMetadata });
+  return json.equals(live.json) || isDeepStrictEqual(comparable(draft), comparable(old));
+}
+
+function comparable(object: ApiObject): Readonly<Record<string, unknown>> {
+  const { resourceVersion: _version, managedFields = [], ...metadata } = object.metadata;
+  const managers = managedFields.map(({ time: _time, ...manager }) => manager);
+  return { ...object, metadata: { ...metadata, managers } };
 }
 
 async function outcomeOf(
