@@ -26,7 +26,7 @@ export function checkWatchings(truth: Truth, watchings: readonly Watching[], fau
 }
 
 /** What a change is to one who sees only what is selected. */
-function expectedOf(selection: Selection, { type, version, previous }: Change): Expected | undefined {
+export function expectedOf(selection: Selection, { type, version, previous }: Change): Expected | undefined {
   const was = previous !== undefined && isSelected(selection, version.key, previous.value);
   const is = type !== 'DELETED' && isSelected(selection, version.key, version.value);
   if (is) return { type: was ? 'MODIFIED' : 'ADDED', version };
@@ -34,18 +34,15 @@ function expectedOf(selection: Selection, { type, version, previous }: Change): 
   return was ? { type: 'DELETED', version: { ...version, value: previous.value } } : undefined;
 }
 
-function checkWatching(truth: Truth, { selection, start, seen }: Watching): string | undefined {
-  if (start.kind === 'revision') return follow(truth, selection, start.revision, seen);
-  return checkFromState(truth, selection, start.floor, seen);
+function checkWatching(truth: Truth, watching: Watching): string | undefined {
+  const { start, seen } = watching;
+  if (start.kind === 'revision') return follow(truth, watching, start.revision, seen);
+  return checkFromState(truth, watching, start.floor);
 }
 
 /** The state that it began with is one of those that it may have begun with. */
-function checkFromState(
-  truth: Truth,
-  selection: Selection,
-  floor: number,
-  seen: readonly Seen[],
-): string | undefined {
+function checkFromState(truth: Truth, watching: Watching, floor: number): string | undefined {
+  const { selection, seen } = watching;
   const range = startsOf(truth, floor, seen);
   const first = firstIndex(truth.changes, ({ version }) => version.revision > range.from);
   const state = new Map<string, Version>();
@@ -54,7 +51,7 @@ function checkFromState(
   for (let next = first; ; next += 1) {
     const from = Math.max(range.from, truth.changes[next - 1]?.version.revision ?? 0);
     const initial = [...state.values()].filter(({ key, value }) => isSelected(selection, key, value));
-    const found = checkInitial(truth, selection, from, initial, seen);
+    const found = checkInitial(truth, watching, from, initial);
     if (found === undefined) return undefined;
     if (next === first) fault = found;
     const change = truth.changes[next];
@@ -84,11 +81,11 @@ function apply(state: Map<string, Version>, type: EventType, version: Version): 
 
 function checkInitial(
   truth: Truth,
-  selection: Selection,
+  watching: Watching,
   from: number,
   initial: readonly Version[],
-  seen: readonly Seen[],
 ): string | undefined {
+  const { seen, complete } = watching;
   const expected = new Map(initial.map((version) => [version.key, version]));
   const begun = seen.slice(0, initial.length);
   for (const each of begun) {
@@ -103,13 +100,18 @@ function checkInitial(
   if (rest.slice(1).some((each) => each.kind === 'bookmark' && each.initialEnd))
     return 'end of the state told late';
   // One that was cut off early saw a part.
-  return expected.size > 0 && rest.length > 0
+  return expected.size > 0 && (rest.length > 0 || complete)
     ? `${[...expected.keys()].join()} missing of the state at ${from}`
-    : follow(truth, selection, from, rest);
+    : follow(truth, watching, from, rest);
 }
 
-/** A copy of what was expected up to where it ended. */
-function follow(truth: Truth, selection: Selection, from: number, seen: readonly Seen[]): string | undefined {
+/** A copy of what was expected up to where it ended: `seen` is what came after the state. */
+function follow(
+  truth: Truth,
+  { selection, complete }: Watching,
+  from: number,
+  seen: readonly Seen[],
+): string | undefined {
   let next = firstIndex(truth.changes, ({ version }) => version.revision > from);
   const advance = (): Expected | undefined => {
     for (let change = truth.changes[next]; change !== undefined; change = truth.changes[next]) {
@@ -141,5 +143,8 @@ function follow(truth: Truth, selection: Selection, from: number, seen: readonly
     last = version.revision;
     next += 1;
   }
-  return undefined;
+  const missing = complete ? advance() : undefined;
+  return missing === undefined
+    ? undefined
+    : `never ${missing.type} ${missing.version.key}@${missing.version.revision}`;
 }

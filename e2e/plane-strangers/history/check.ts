@@ -10,10 +10,14 @@ const textOfSeen = (seen: Seen): string =>
     ? ''
     : `${seen.type} ${seen.version.key}@${seen.version.revision} ${textOf(seen.version.value)}`;
 
-export function findFaults(history: History): readonly string[] {
+/** Of what was seen, that which is judged. */
+const upTo = (end: number, seen: readonly Seen[]): readonly Seen[] =>
+  seen.filter((each) => (each.kind === 'event' ? each.version.revision : each.revision) <= end);
+
+export function findFaults({ end, before, ...history }: History): readonly string[] {
   const faults: string[] = [];
-  const [witness = [], ...others] = history.witnesses;
-  const truth = createTruth(changesOf(witness, faults), history.writes);
+  const [witness = [], ...others] = history.witnesses.map((seen) => upTo(end, seen));
+  const truth = createTruth(changesOf(witness, before, faults), history.writes);
   const texts = witness.map(textOfSeen).filter((text) => text !== '');
   for (const other of others) {
     const seen = other.map(textOfSeen).filter((text) => text !== '');
@@ -25,6 +29,7 @@ export function findFaults(history: History): readonly string[] {
   checkWrites(truth, history.writes, faults);
   checkGets(truth, history.gets, faults);
   checkListings(truth, history.listings, faults);
-  checkWatchings(truth, history.watchings, faults);
+  const watchings = history.watchings.map((each) => ({ ...each, seen: upTo(end, each.seen) }));
+  checkWatchings(truth, watchings, faults);
   return faults;
 }

@@ -2,11 +2,14 @@
 import { type Dispatcher, request } from 'undici';
 import type { EventType, Get, Intent, Key, Seen, Selection, Version, Watching, Write } from './history.ts';
 
+/** A watch that may still go on. */
+export type Noted = Omit<Watching, 'complete'> & { complete: boolean };
+
 /** Where all clients write to. */
 export interface Notes {
   readonly writes: Write[];
   readonly gets: Get[];
-  readonly watchings: Watching[];
+  readonly watchings: Noted[];
   /** Answers that no client should get. */
   readonly surprises: string[];
   /** The highest revision that anyone has seen. */
@@ -166,7 +169,16 @@ export interface WatchWish {
   readonly timeoutSeconds?: number;
   /** The client goes away. */
   readonly signal: AbortSignal;
+  /** The server has answered: what changes from now on is seen. */
+  readonly onOpen?: () => void;
   readonly onSeen?: (seen: Seen) => void;
+}
+
+/** How a watch went. */
+export interface Watched {
+  /** The revision to go on from. */
+  readonly position: number;
+  readonly noted: Noted;
 }
 
 function watchQuery({ selection, from, bookmarks, initialEvents, timeoutSeconds }: WatchWish): string {
@@ -196,15 +208,16 @@ function seenOf({ type, object }: EventBody): Seen | undefined {
   return { kind: 'bookmark', revision: Number(resourceVersion), initialEnd };
 }
 
-/** Watches until the server or the client ends it; answers with the revision to go on from. */
-export async function watch(notes: Notes, server: Server, wish: WatchWish): Promise<number> {
-  const { selection, from, signal, onSeen } = wish;
+/** Watches until the server or the client ends it. */
+export async function watch(notes: Notes, server: Server, wish: WatchWish): Promise<Watched> {
+  const { selection, from, signal, onOpen, onSeen } = wish;
   const seen: Seen[] = [];
   const start: Watching['start'] =
     typeof from === 'number'
       ? { kind: 'revision', revision: from }
       : { kind: 'state', floor: from === 'any' ? 0 : notes.newest };
-  notes.watchings.push({ selection, start, seen });
+  const noted: Noted = { selection, start, seen, complete: false };
+  notes.watchings.push(noted);
   let position = typeof from === 'number' ? from : 0;
   const note = (line: string): void => {
     const event = JSON.parse(line) as EventBody;
@@ -228,8 +241,9 @@ export async function watch(notes: Notes, server: Server, wish: WatchWish): Prom
     );
     if (response.statusCode !== 200) {
       notes.surprises.push(`watch: ${response.statusCode} ${await response.body.text()}`);
-      return position;
+      return { position, noted };
     }
+    onOpen?.();
     let rest = '';
     for await (const chunk of response.body.setEncoding('utf8')) {
       const lines = (rest + String(chunk)).split('\n');
@@ -239,5 +253,5 @@ export async function watch(notes: Notes, server: Server, wish: WatchWish): Prom
   } catch (thrown) {
     if (!signal.aborted) notes.surprises.push(`watch ${JSON.stringify(selection)}: ${String(thrown)}`);
   }
-  return position;
+  return { position, noted };
 }

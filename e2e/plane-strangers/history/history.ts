@@ -87,10 +87,16 @@ export interface Watching {
     /** First the state: one at or after `floor` that was there before `endedMs`. */
     | { readonly kind: 'state'; readonly floor: number };
   readonly seen: readonly Seen[];
+  /** Was given all the time it could want: it must have seen everything up to the history's end. */
+  readonly complete: boolean;
 }
 
 export interface History {
   readonly seed: number;
+  /** What was there before: the changes of the history are those after it. */
+  readonly before: readonly Version[];
+  /** The last revision that is judged. */
+  readonly end: number;
   readonly writes: readonly Write[];
   readonly gets: readonly Get[];
   readonly listings: readonly Listing[];

@@ -24,9 +24,16 @@ export interface Truth {
   ceiling(atMs: number): number;
 }
 
-export function changesOf(seen: readonly Seen[], faults: string[]): readonly Change[] {
-  const current = new Map<Key, Version>();
-  const changes: Change[] = [];
+/** `before` is what was there when they began. */
+export function changesOf(
+  seen: readonly Seen[],
+  before: readonly Version[],
+  faults: string[],
+): readonly Change[] {
+  const current = new Map(before.map((version) => [version.key, version]));
+  const changes: Change[] = before
+    .toSorted((a, b) => a.revision - b.revision)
+    .map((version) => ({ type: 'ADDED', version, previous: undefined }));
   let last = 0;
   for (const each of seen) {
     if (each.kind === 'bookmark') continue;

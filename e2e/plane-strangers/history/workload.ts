@@ -1,5 +1,5 @@
 /** What each of the clients does: random writes to a few shared objects, reads of every kind, one watch at a time. */
-import type { Random } from '../../../testing/random.ts';
+import { createRandom, type Random } from '../../../testing/random.ts';
 import {
   collectionPath,
   get,
@@ -23,10 +23,23 @@ export interface Workload {
   readonly namespaces: readonly string[];
   /** Fires when it is enough. */
   readonly signal: AbortSignal;
+  readonly closing: Closing;
+}
+
+/** How the watches end that are to see everything. */
+export interface Closing {
+  /** Such a watch of the client sees what changes from now on. */
+  opened(client: number): void;
+  /** Known when nobody writes any more: the last revision that a watch of a selection is told of. */
+  readonly lastOf: Promise<(selection: Selection) => number>;
+  /** Fires when a watch that hasn't seen it by now never will. */
+  readonly late: AbortSignal;
 }
 
 const OBJECTS = 12;
 const COLORS = ['red', 'green', 'blue'];
+/** Of the clients that watch, those whose first watch is never ended by the client. */
+const STEADY = 8;
 const PATCH_TYPES = ['merge-patch', 'strategic-merge-patch', 'json-patch'];
 /** Of a hundred writes, those whose client goes away. */
 const ABANDONED = 3;
@@ -40,10 +53,18 @@ interface Client {
 
 type Act = (work: Workload, client: Client) => Promise<void>;
 
-export async function runClient(work: Workload, index: number): Promise<void> {
+/** Some clients only write and read. */
+export const isWatching = (index: number): boolean => index % 4 !== 3;
+
+export async function runClient(all: Workload, index: number): Promise<void> {
+  // The choices of a client depend on nothing but the seed and the answers that it got.
+  const work = { ...all, random: createRandom(all.random.seed + index) };
   const client: Client = { name: `c${index}`, known: new Map(), count: 0 };
   const acts: readonly Act[] = [create, update, update, patch, patch, apply, remove, read, read, list];
-  await Promise.all([watchOn(work, index), repeat(work, () => work.random.pick(acts)(work, client))]);
+  const watching = isWatching(index)
+    ? watchOn({ ...all, random: createRandom(all.random.seed - index - 1) }, index)
+    : undefined;
+  await Promise.all([watching, repeat(work, () => work.random.pick(acts)(work, client))]);
 }
 
 async function repeat({ signal }: Workload, step: () => Promise<void>): Promise<void> {
@@ -164,12 +185,19 @@ const patch: Act = async (work, client) => {
   remember(client, key, version);
 };
 
-const apply: Act = async (work, client) => {
-  const key = keyOf(work);
-  const { notes } = work;
+const apply: Act = (work, client) =>
+  applyTo(work, client, keyOf(work), work.random.pick(COLORS), maybeAbandon(work));
+
+async function applyTo(
+  work: Workload,
+  client: Client,
+  key: Key,
+  color: string,
+  more: { readonly abandonMs?: number } = {},
+): Promise<void> {
   const id = next(client);
-  const change = { color: work.random.pick(COLORS), data: { last: id, applied: id } };
-  const version = await write(notes, serverOf(work), {
+  const change = { color, data: { last: id, applied: id } };
+  const version = await write(work.notes, serverOf(work), {
     id,
     key,
     intent: { kind: 'apply', change },
@@ -178,10 +206,10 @@ const apply: Act = async (work, client) => {
     path: `${objectPath(key)}?fieldManager=all&force=true`,
     body: bodyOf(key, change),
     type: 'application/apply-patch+yaml',
-    ...maybeAbandon(work),
+    ...more,
   });
   remember(client, key, version);
-};
+}
 
 const remove: Act = async (work, client) => {
   const key = keyOf(work);
@@ -274,11 +302,10 @@ const list: Act = async (work) => {
   });
 };
 
-/** One watch after the other, resumed or begun anew, ended by either side. */
+/** One watch after the other, resumed or begun anew, ended by either side; at last one that sees everything. */
 async function watchOn(work: Workload, index: number): Promise<void> {
   const { random, notes, signal } = work;
-  // Some clients only write and read.
-  if (index % 4 === 3) return;
+  if (index % STEADY === 0) return watchToEnd(work, index, selectionOf(work), 0);
   let selection = selectionOf(work);
   let position = 0;
   while (!signal.aborted) {
@@ -287,7 +314,7 @@ async function watchOn(work: Workload, index: number): Promise<void> {
     const from = resume ? position : random.pick(['state', 'state', 'any', notes.newest] as const);
     const leave = new AbortController();
     const timer = setTimeout(() => leave.abort(), 50 + random.below(2000));
-    position = await watch(notes, serverOf(work), {
+    const watched = await watch(notes, serverOf(work), {
       selection,
       from,
       bookmarks: random.below(2) === 0,
@@ -296,5 +323,50 @@ async function watchOn(work: Workload, index: number): Promise<void> {
       signal: AbortSignal.any([leave.signal, signal]),
     });
     clearTimeout(timer);
+    position = watched.position;
+  }
+  await watchToEnd(work, index, selection, position);
+}
+
+/** Goes on where a watch ended, as often as the server ends it, until it has seen everything. */
+async function watchToEnd(work: Workload, index: number, selection: Selection, start: number): Promise<void> {
+  const { notes, closing } = work;
+  const enough = new AbortController();
+  let position = start;
+  let last = Number.POSITIVE_INFINITY;
+  const look = (): void => {
+    if (position >= last) enough.abort();
+  };
+  const learn = async (): Promise<void> => {
+    last = (await closing.lastOf)(selection);
+    look();
+  };
+  const signal = AbortSignal.any([enough.signal, closing.late]);
+  const learned = learn();
+  while (!signal.aborted) {
+    const { noted } = await watch(notes, serverOf(work), {
+      selection,
+      from: position > 0 ? position : 'state',
+      bookmarks: false,
+      signal,
+      onOpen: () => closing.opened(index),
+      onSeen(seen) {
+        position = seen.kind === 'event' ? Math.max(position, seen.version.revision) : seen.revision;
+        look();
+      },
+    });
+    noted.complete = signal.aborted;
+  }
+  await learned;
+}
+
+/** Writes to every object, with each color: every selection has something to see. */
+export async function writeToAll(work: Workload): Promise<void> {
+  const client: Client = { name: 'last', known: new Map(), count: 0 };
+  for (const color of COLORS) {
+    const keys = work.namespaces.flatMap((namespace) =>
+      Array.from({ length: OBJECTS }, (_, index): Key => `${namespace}/o${index}`),
+    );
+    await Promise.all(keys.map((key) => applyTo(work, client, key, color)));
   }
 }

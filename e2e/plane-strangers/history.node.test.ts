@@ -1,0 +1,58 @@
+/** Many clients at once, and what they saw: no update is lost, no watch has a gap or a duplicate, and every list is
+ *  a true snapshot. `HISTORY_SECONDS` for longer runs, `TEST_SEED` to repeat the choices of one. */
+import { describe, expect, test } from 'vitest';
+import { startEtcd } from '#plane/store/testing/etcd.ts';
+import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { createRandom } from '../../testing/random.ts';
+import { findFaults } from './history/check.ts';
+import type { Server } from './history/client.ts';
+import { runHistory } from './history/run.ts';
+
+const CLIENTS = 32;
+const SECONDS = Number(process.env['HISTORY_SECONDS'] ?? 6);
+
+const serverOf = (plane: TestPlane): Server => ({ url: () => plane.url, agent: () => plane.agent });
+
+interface Outcome {
+  readonly seed: number;
+  readonly surprises: readonly string[];
+  readonly faults: readonly string[];
+}
+
+/** What must come of it. */
+const nothingWrong = ({ seed }: Outcome): Outcome => ({ seed, surprises: [], faults: [] });
+
+async function judgedRun(planes: readonly TestPlane[]): Promise<Outcome> {
+  const { seed } = createRandom();
+  const run = await runHistory(planes.map(serverOf), { clients: CLIENTS, forMs: SECONDS * 1000, seed });
+  const { writes, gets, listings, watchings, witnesses } = run.history;
+  const done = writes.filter(({ result }) => result.kind === 'done' || result.kind === 'deleted');
+  const events = watchings.reduce((sum, { seen }) => sum + seen.length, 0);
+  console.log(
+    `seed ${seed}: ${writes.length} writes (${done.length} done), ${gets.length} gets, ${listings.length} lists, ${watchings.length} watches with ${events} events, ${witnesses[0]?.length ?? 0} changes`,
+  );
+  const counts = [done.length, gets.length, listings.length, events];
+  const idle = counts.some((count) => count < CLIENTS) ? ['so little happened that it shows nothing'] : [];
+  return {
+    seed,
+    surprises: run.surprises.slice(0, 10),
+    faults: [...idle, ...findFaults(run.history).slice(0, 10)],
+  };
+}
+
+describe(`a history of ${CLIENTS} clients`, { timeout: (SECONDS + 60) * 1000 }, () => {
+  test('holds on the embedded store', async () => {
+    await using plane = await startTestPlane();
+    const outcome = await judgedRun([plane]);
+    expect(outcome).toEqual(nothingWrong(outcome));
+  });
+
+  test('holds on two servers that share an etcd', async () => {
+    await using etcd = await startEtcd();
+    const flags = ['--etcd-servers', etcd.urls.join()];
+    await using first = await startTestPlane(flags);
+    await using second = await startTestPlane(flags);
+    const outcome = await judgedRun([first, second]);
+    expect(outcome).toEqual(nothingWrong(outcome));
+  });
+});

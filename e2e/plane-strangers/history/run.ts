@@ -1,0 +1,176 @@
+/** Runs the clients for a while, then lets the watches come to an end, and gives their history. */
+import { once } from 'node:events';
+import { createRandom } from '../../../testing/random.ts';
+import { expectedOf } from './check-watches.ts';
+import {
+  collectionPath,
+  type ListBody,
+  type Noted,
+  type Notes,
+  type Server,
+  send,
+  versionOf,
+  watch,
+} from './client.ts';
+import type { History, Listing, Seen, Selection, Version } from './history.ts';
+import { changesOf } from './truth.ts';
+import { type Closing, isWatching, runClient, type Workload, writeToAll } from './workload.ts';
+
+export interface RunOptions {
+  readonly clients: number;
+  readonly forMs: number;
+  readonly seed: number;
+}
+
+export interface Run {
+  readonly history: History;
+  /** Answers that no client should get. */
+  readonly surprises: readonly string[];
+}
+
+const NAMESPACES = ['history-a', 'history-b'];
+/** Time for the last watches to see what was written before, in ms. */
+const LATE_MS = 10_000;
+
+export async function runHistory(servers: readonly Server[], options: RunOptions): Promise<Run> {
+  const { clients, forMs, seed } = options;
+  const [server] = servers;
+  if (server === undefined) throw new Error('no server');
+  for (const name of NAMESPACES)
+    await send(server, 'POST', '/api/v1/namespaces', { body: { metadata: { name } } });
+  const { before, revision } = await stateOf(server);
+  const notes = { writes: [], gets: [], watchings: [], listings: [], surprises: [], newest: revision };
+  const witnesses = await Promise.all(servers.map((each) => beginWitness(notes, each, revision)));
+  const stop = new AbortController();
+  const closing = createClosing(clients);
+  const work: Workload = {
+    notes,
+    servers,
+    random: createRandom(seed),
+    namespaces: NAMESPACES,
+    signal: stop.signal,
+    closing,
+  };
+  const timer = setTimeout(() => stop.abort(), forMs);
+  const all = Promise.all(Array.from({ length: clients }, (_, index) => runClient(work, index)));
+  // A client that fails ends the run.
+  await Promise.race([Promise.all([once(stop.signal, 'abort'), closing.allOpen]), all]);
+  clearTimeout(timer);
+  await writeToAll(work);
+  const end = notes.newest;
+  await Promise.all(witnesses.map((witness) => witness.until(end, closing.late)));
+  closing.end(lastOf(witnesses[0]?.noted.seen ?? [], before, end));
+  await all;
+  await Promise.all(witnesses.map((witness) => witness.stop()));
+  return { history: historyOf(notes, witnesses, { seed, before, end }), surprises: notes.surprises };
+}
+
+interface State {
+  readonly before: readonly Version[];
+  readonly revision: number;
+}
+
+async function stateOf(server: Server): Promise<State> {
+  const { body } = await send(server, 'GET', collectionPath(undefined));
+  const { metadata, items } = body as ListBody;
+  return { before: items.map(versionOf), revision: Number(metadata.resourceVersion) };
+}
+
+interface Witness {
+  readonly noted: Noted;
+  /** Resolves when it has seen what happened up to the revision, or at the signal. */
+  until(revision: number, signal: AbortSignal): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** A watch of everything. */
+async function beginWitness(notes: Notes, server: Server, revision: number): Promise<Witness> {
+  const leave = new AbortController();
+  const opened = Promise.withResolvers<void>();
+  let position = revision;
+  let onMove = (): void => undefined;
+  const ended = watch(notes, server, {
+    selection: {},
+    from: revision,
+    bookmarks: false,
+    signal: leave.signal,
+    onOpen: opened.resolve,
+    onSeen(seen) {
+      position = seen.kind === 'event' ? seen.version.revision : seen.revision;
+      onMove();
+    },
+  });
+  const noted = notes.watchings.at(-1);
+  if (noted === undefined) throw new Error('the watch is not noted');
+  await opened.promise;
+  return {
+    noted,
+    until(wanted, signal) {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      onMove = () => {
+        if (position >= wanted || signal.aborted) resolve();
+      };
+      signal.addEventListener('abort', onMove, { once: true });
+      onMove();
+      return promise;
+    },
+    async stop() {
+      leave.abort();
+      await ended;
+    },
+  };
+}
+
+interface ControlledClosing extends Closing {
+  /** All watches are there that are to see the end. */
+  readonly allOpen: Promise<void>;
+  end(lastOf: (selection: Selection) => number): void;
+}
+
+function createClosing(clients: number): ControlledClosing {
+  const waiting = new Set(Array.from({ length: clients }, (_, index) => index).filter(isWatching));
+  const open = Promise.withResolvers<void>();
+  const last = Promise.withResolvers<(selection: Selection) => number>();
+  const late = new AbortController();
+  return {
+    opened(client) {
+      waiting.delete(client);
+      if (waiting.size === 0) open.resolve();
+    },
+    allOpen: open.promise,
+    lastOf: last.promise,
+    late: late.signal,
+    end(lastRevisionOf) {
+      setTimeout(() => late.abort(), LATE_MS).unref();
+      last.resolve(lastRevisionOf);
+    },
+  };
+}
+
+function lastOf(
+  seen: readonly Seen[],
+  before: readonly Version[],
+  end: number,
+): (selection: Selection) => number {
+  const changes = changesOf(seen, before, []);
+  return (selection) =>
+    changes.findLast(
+      (change) => change.version.revision <= end && expectedOf(selection, change) !== undefined,
+    )?.version.revision ?? 0;
+}
+
+function historyOf(
+  notes: Notes & { readonly listings: readonly Listing[] },
+  witnesses: readonly Witness[],
+  rest: Pick<History, 'seed' | 'before' | 'end'>,
+): History {
+  const own = new Set(witnesses.map(({ noted }) => noted));
+  return {
+    ...rest,
+    writes: notes.writes,
+    gets: notes.gets,
+    listings: notes.listings,
+    watchings: notes.watchings.filter((noted) => !own.has(noted)),
+    witnesses: witnesses.map(({ noted }) => noted.seen),
+  };
+}
