@@ -30,8 +30,9 @@ export const callerOf = (request: ApiRequest): Caller => ({
   annotate: (key, value) => request.annotate(key, value),
 });
 
+/** The path of a namespace has a namespace, to be authorized by; the object has none. */
 export const refOf = ({ info }: ApiRequest, resource: Resource): ObjectRef => ({
   resource,
-  namespace: info.namespace,
+  namespace: resource.info.namespaced ? info.namespace : '',
   name: info.name,
 });
