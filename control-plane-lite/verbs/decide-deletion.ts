@@ -1,5 +1,6 @@
 /** What a delete request does to an object: remove it, mark it, or nothing new. Pure.
  *  Source: document 1, 3; grace periods and propagation as upstream's registry has them. */
+import { copyJson } from '#api/codec/copy-json.ts';
 import { formatTime, parseTime } from '#api/meta/time.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import type { DeleteRequest } from './contract.ts';
@@ -68,7 +69,7 @@ function shorten(object: ApiObject, requested: number | undefined): Marks | unde
 /** The copy that is stored while deletion goes on. The first marking raises the generation: whoever acts on an
  *  object acts differently from then on. */
 function mark(object: ApiObject, resource: Resource, marks: Marks, finalizers: readonly string[]): ApiObject {
-  const copy = structuredClone(object);
+  const copy = copyJson(object);
   const first = copy.metadata.deletionTimestamp === undefined;
   copy.metadata.deletionTimestamp = marks.deletionTimestamp;
   copy.metadata.deletionGracePeriodSeconds = marks.graceSeconds;

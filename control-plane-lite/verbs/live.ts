@@ -1,6 +1,8 @@
 /** The object that a write starts from. */
+
+import { copyJson } from '#api/codec/copy-json.ts';
 import { withRevision } from '../cache/stored-form.ts';
-import { copyJson } from '../patch/json-value.ts';
+
 import type { ApiObject } from '../resources/contract.ts';
 import type { StoredItem } from '../store/contract.ts';
 
@@ -13,8 +15,7 @@ export interface Live {
 }
 
 /** A copy of the caller's own, in the stored version. */
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a copy is of the same type
-export const copyLive = (live: Live): ApiObject => copyJson(live.object()) as ApiObject;
+export const copyLive = (live: Live): ApiObject => copyJson(live.object());
 
 /** What the store said when somebody else was faster. */
 export function liveOf(item: StoredItem | undefined): Live | undefined {

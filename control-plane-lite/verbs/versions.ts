@@ -1,4 +1,5 @@
 /** An object between the version that it is served in and the one that it is stored in. */
+import { copyJson } from '#api/codec/copy-json.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 
@@ -26,5 +27,5 @@ export const isStoredVersion = (resource: Resource): boolean =>
 
 /** What a client gets to see of a stored object, which itself stays as it is. */
 export async function shownOf(resource: Resource, object: ApiObject): Promise<ApiObject> {
-  return isStoredVersion(resource) ? object : fromStorageVersion(resource, structuredClone(object));
+  return isStoredVersion(resource) ? object : fromStorageVersion(resource, copyJson(object));
 }
