@@ -24,6 +24,9 @@ export interface Described {
 /** A name and what it stands for. */
 export type Entry = readonly [name: string, value: SchemaObject];
 
+/** Stands where a maker of entries has worked for a while and has none to give yet, so that others get their turn. */
+export const PAUSE: undefined = undefined;
+
 const metaType = (typeName: string): TypeName => ({ packageName: META_PACKAGE, typeName });
 /** Types that answers and bodies have whatever the resource is. */
 const SHARED_TYPES = [
@@ -80,12 +83,20 @@ const byName = <T>([left]: readonly [string, T], [right]: readonly [string, T]):
   left < right ? -1 : 1;
 
 /** The definitions of the resources and of all they refer to, by the alphabet. */
-export function* definitions({ resources }: Described, context: SchemaContext): Generator<Entry> {
+export function* definitions(
+  { resources }: Described,
+  context: SchemaContext,
+): Generator<Entry | typeof PAUSE> {
   const { vocabulary } = context;
-  const types = reachableTypes([
+  const roots = [
     ...SHARED_TYPES.map(metaType),
     ...resources.flatMap((resource) => typesOf(resource, vocabulary)),
-  ]).map((type) => [definitionName(type, vocabulary), type] as const);
+  ];
+  const types: (readonly [string, TypeName])[] = [];
+  for (const type of reachableTypes(roots)) {
+    types.push([definitionName(type, vocabulary), type]);
+    yield PAUSE;
+  }
   const patch = { description: 'Changes to an object, in one of several forms.', type: 'object' };
   yield [definitionName(metaType(PATCH), vocabulary), patch];
   for (const [name, type] of types.toSorted(byName)) yield [name, typeSchema(type, context)];

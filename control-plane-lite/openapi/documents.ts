@@ -1,7 +1,7 @@
 /** Documents in pieces of text: OpenAPI 2 of everything, OpenAPI 3 of one group's version. Pure. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { API_RELEASE } from '../discovery/version.ts';
-import { type Described, definitions, type Entry, paths } from './content.ts';
+import { type Described, definitions, type Entry, type PAUSE, paths } from './content.ts';
 import { OPENAPI_2, OPENAPI_3, type SchemaObject } from './dialect.ts';
 import { answerTypes } from './media-types.ts';
 import { PARAMETERS } from './parameters.ts';
@@ -14,7 +14,7 @@ export interface Section {
   /** Member of the document that has this one as its only member. */
   readonly within?: string;
   readonly name: string;
-  readonly entries: () => Iterable<Entry>;
+  readonly entries: () => Iterable<Entry | typeof PAUSE>;
 }
 
 /** A document: its short members, then its long ones. */

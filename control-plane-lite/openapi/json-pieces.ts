@@ -1,11 +1,17 @@
-/** A document as JSON, piece by piece. Pure. */
+/** A document as JSON, piece by piece; some are empty. Pure. */
+import { PAUSE } from './content.ts';
 import type { Outline, Section } from './documents.ts';
 
 function* sectionPieces({ within, name, entries }: Section): Generator<string> {
   const open = `${JSON.stringify(name)}:{`;
   yield within === undefined ? `,${open}` : `,${JSON.stringify(within)}:{${open}`;
   let first = true;
-  for (const [key, value] of entries()) {
+  for (const entry of entries()) {
+    if (entry === PAUSE) {
+      yield '';
+      continue;
+    }
+    const [key, value] = entry;
     yield `${first ? '' : ','}${JSON.stringify(key)}:${JSON.stringify(value)}`;
     first = false;
   }

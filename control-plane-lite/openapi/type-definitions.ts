@@ -192,14 +192,14 @@ export function typeSchema(name: TypeName, context: SchemaContext): SchemaObject
 }
 
 /** These types and all that they refer to, each once. */
-export function reachableTypes(roots: readonly TypeName[]): readonly TypeName[] {
-  const found = new Map<string, TypeName>();
+export function* reachableTypes(roots: Iterable<TypeName>): Generator<TypeName> {
+  const found = new Set<string>();
   const left = [...roots];
   for (let name = left.pop(); name !== undefined; name = left.pop()) {
     const key = `${name.packageName}.${name.typeName}`;
     if (found.has(key)) continue;
-    found.set(key, name);
+    found.add(key);
+    yield name;
     left.push(...referredTypes(name));
   }
-  return [...found.values()];
 }
