@@ -62,6 +62,8 @@ export interface BytesResponse {
   /** Pieces are written one after the other, without being joined. */
   readonly body: Buffer | readonly Buffer[];
   readonly headers?: Readonly<Record<string, string>>;
+  /** How clients may keep it. Default: `no-cache, private`. */
+  readonly cacheControl?: string;
 }
 
 /** An answer without an end of its own, such as a watch. Never counted among the requests in flight. */

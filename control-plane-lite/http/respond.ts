@@ -16,8 +16,12 @@ const BACKLOG_BYTES = 16 * 1024;
 const STALLED_MS = 30_000;
 
 /** The headers that every answer has, as a flat list. */
-export function commonHeaders(state: RequestState, contentType: string): string[] {
-  const headers = ['Audit-Id', state.id, 'Cache-Control', 'no-cache, private', 'Content-Type', contentType];
+export function commonHeaders(
+  state: RequestState,
+  contentType: string,
+  cacheControl = 'no-cache, private',
+): string[] {
+  const headers = ['Audit-Id', state.id, 'Cache-Control', cacheControl, 'Content-Type', contentType];
   if (state.warnings !== undefined) headers.push('Warning', formatWarnings(state.warnings));
   return headers;
 }
@@ -106,13 +110,14 @@ export function writeBytes(
   const pieces: readonly Buffer[] = Buffer.isBuffer(body) ? [body] : body;
   let size = 0;
   for (const piece of pieces) size += piece.length;
-  const headers = commonHeaders(state, response.contentType);
+  const headers = commonHeaders(state, response.contentType, response.cacheControl);
   for (const name in response.headers) headers.push(name, response.headers[name] ?? '');
   state.status = response.status;
   const isHead = exchange.method === 'HEAD';
   const compress =
     size >= COMPRESS_FROM_BYTES &&
     response.status === 200 &&
+    response.headers?.['Content-Encoding'] === undefined &&
     acceptsGzip(exchange.headers['accept-encoding']);
   if (size >= COMPRESS_FROM_BYTES) headers.push('Vary', 'Accept-Encoding');
   if (compress && !isHead) {

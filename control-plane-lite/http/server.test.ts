@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { Agent, fetch, request } from 'undici';
@@ -259,6 +260,23 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect(gunzipSync(await readAll(zipped.body)).toString()).toBe(whole);
     const refused = await get(server, '/api/v1/pods', { 'accept-encoding': 'gzip;q=0' });
     expect(await refused.body.text()).toBe(whole);
+  });
+
+  test('gets what is compressed as it is, kept as the answer says', async () => {
+    const whole = randomBytes(200_000);
+    await using server = await startTls({
+      resources: () => ({
+        kind: 'bytes',
+        status: 200,
+        contentType: 'text/plain',
+        cacheControl: 'public, immutable',
+        headers: { 'Content-Encoding': 'gzip' },
+        body: gzipSync(whole),
+      }),
+    });
+    const { headers, body } = await get(server, '/api/v1/pods', { 'accept-encoding': 'gzip' });
+    expect([headers['content-encoding'], headers['cache-control']]).toEqual(['gzip', 'public, immutable']);
+    expect(gunzipSync(await readAll(body)).equals(whole)).toBe(true);
   });
 
   test('is cut off when its client takes nothing of a large answer', async () => {
