@@ -114,7 +114,7 @@ async function subresource(
   if (part === undefined) throw pathNotFound();
   const connected = deps.connect?.(request, resource);
   if (connected !== undefined) return connected(request);
-  if (part.connect === true) throw notReachable(resource, part);
+  if (part.connect === true || part.options !== undefined) throw notReachable(resource, part);
   if (!part.verbs.includes(info.verb)) throw methodNotSupported(resourceSubject(resource), info.verb);
   switch (info.subresource) {
     case 'binding':

@@ -147,6 +147,8 @@ export interface SubresourceInfo {
   /** A pass-through point: exec, attach, portforward, proxy. */
   readonly connect?: boolean;
   readonly httpMethods?: readonly string[];
+  /** Kind of the options in its query: what it answers is made elsewhere too (log), and is not the parent. */
+  readonly options?: string;
 }
 
 /** Names are those on the wire. */

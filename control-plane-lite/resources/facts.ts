@@ -12,6 +12,7 @@ interface SubresourceFact {
   readonly verbs: readonly string[];
   readonly connect?: boolean;
   readonly httpMethods?: readonly string[];
+  readonly options?: string;
 }
 
 interface ResourceFact {
@@ -56,7 +57,7 @@ export function wireGroup(group: string, vocabulary: Vocabulary): string {
 }
 
 function subresourceInfo(fact: SubresourceFact, vocabulary: Vocabulary): SubresourceInfo {
-  const { name, kind, verbs, group, version, connect, httpMethods } = fact;
+  const { name, kind, verbs, group, version, connect, httpMethods, options } = fact;
   return {
     name,
     kind,
@@ -65,6 +66,7 @@ function subresourceInfo(fact: SubresourceFact, vocabulary: Vocabulary): Subreso
     ...(version === undefined ? {} : { version }),
     ...(connect === undefined ? {} : { connect }),
     ...(httpMethods === undefined ? {} : { httpMethods }),
+    ...(options === undefined ? {} : { options }),
   };
 }
 
