@@ -1,11 +1,12 @@
 /** Whatever a client sends: an answer or a StatusError, nothing else, and no prototype touched. */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { copyJson } from '#api/codec/copy-json.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { typeModelOf } from '#api/schema/type-model-builtin.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
-import { copyJson, isObject, type JsonObject } from '../patch/json-value.ts';
+import { isObject, type JsonObject } from '../patch/json-value.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import { apply, applyAll, MODEL, thing, update } from './model.fixture.ts';

@@ -1,9 +1,11 @@
 /** Client-side apply keeps what it applied in an annotation. When the same tool changes over to server-side apply,
  *  what the annotation names is no conflict, and the annotation is kept up so that it can change back.
  *  Source: upstream's last-applied handling. Pure. */
+
+import { copyJson } from '#api/codec/copy-json.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import { CLIENT_SIDE_APPLY } from '#api/vocabulary.ts';
-import { copyJson, isObject, type JsonObject, own, setOwn } from '../patch/json-value.ts';
+import { isObject, type JsonObject, own, setOwn } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { compareObjects } from './compare.ts';
 import { difference, EMPTY_SET, type FieldSet } from './field-set.ts';

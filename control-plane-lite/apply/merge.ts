@@ -1,7 +1,9 @@
 /** A configuration merged into the live object: what it names takes its value, all else stays. The result shares
  *  what it can with the live object, nothing with the configuration. Source: document 1, 4.9.7; structured-merge-diff 4.2 (Merge). Pure. */
+
+import { copyJson } from '#api/codec/copy-json.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { copyJson, isObject, type JsonObject, own, setOwn } from '../patch/json-value.ts';
+import { isObject, type JsonObject, own, setOwn } from '../patch/json-value.ts';
 import { memberPlan, type ObjectNode } from './member-plan.ts';
 import { elementOfItem } from './path-element.ts';
 import { NEVER_OWNED_METADATA } from './scope.ts';

@@ -33,6 +33,12 @@ function parseObject(json: Buffer): ApiObject {
   return JSON.parse(json.toString()) as ApiObject;
 }
 
+/** A copy with another resource version that shares everything else. */
+const restamped = (object: ApiObject, revision: number): ApiObject => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion: String(revision) },
+});
+
 function fieldsOf(key: string, object: ApiObject, selectable: SelectableFields): Texts {
   const fields: Record<string, string> = nameFields(key);
   for (const name of Object.keys(selectable)) fields[name] = selectable[name]?.(object) ?? '';
@@ -75,6 +81,7 @@ export class StoredObject implements CachedObject, Droppable {
     // Now rather than at the first selection, which would have to parse every object at once.
     const { selectable } = context;
     if (selectable !== undefined) this.#fields = fieldsOf(key, made ?? parseObject(json), selectable);
+    if (made !== undefined) this.#hold(restamped(made, revision));
   }
 
   get namespace(): string {
@@ -100,9 +107,13 @@ export class StoredObject implements CachedObject, Droppable {
 
   object(): ApiObject {
     if (this.#parsed !== undefined) return this.#parsed;
-    this.#parsed = parseObject(this.json);
+    return this.#hold(parseObject(this.json));
+  }
+
+  #hold(object: ApiObject): ApiObject {
+    this.#parsed = object;
     this.#context.parsed.keep(this, this.json.length * PARSED_FACTOR);
-    return this.#parsed;
+    return object;
   }
 
   /** Lets go of the parsed object. */
@@ -157,8 +168,7 @@ export class RestampedObject implements CachedObject {
   }
 
   object(): ApiObject {
-    const last = this.#last.object();
-    return { ...last, metadata: { ...last.metadata, resourceVersion: String(this.revision) } };
+    return restamped(this.#last.object(), this.revision);
   }
 
   form(_name: string, make: () => Buffer): Buffer {

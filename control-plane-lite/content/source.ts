@@ -1,5 +1,6 @@
 /** An object that is about to be shown, in the version that the client asked for: cached bytes where they are what
  *  is wanted, made and remembered where they are not. */
+import { copyJson } from '#api/codec/copy-json.ts';
 import type { CachedObject } from '../cache/contract.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
@@ -32,7 +33,7 @@ export function convertObject(resource: Resource, stored: ApiObject): ApiObject 
   const apiVersion = apiVersionOf(info);
   const stamp = (object: ApiObject): ApiObject => ({ ...object, kind: info.kind, apiVersion });
   if (conversion === undefined) return stamp(stored);
-  const converted = conversion.fromStorage(structuredClone(stored));
+  const converted = conversion.fromStorage(copyJson(stored));
   return converted instanceof Promise ? converted.then(stamp) : stamp(converted);
 }
 

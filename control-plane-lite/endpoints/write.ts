@@ -1,4 +1,5 @@
 /** create, update and patch. Source: document 1, 4.2, 4.8 and 4.9. */
+import { copyJson } from '#api/codec/copy-json.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import { applyPatchObject } from '../apply/apply-patch.ts';
@@ -45,7 +46,7 @@ export async function updateEndpoint(
   const outcome = await deps.verbs.update(
     refOf(request, resource),
     // Each attempt works on a copy of its own.
-    () => structuredClone(given),
+    () => copyJson(given),
     { ...query, allowCreate, ...(subresource === '' ? {} : { subresource }) },
     callerOf(request),
   );

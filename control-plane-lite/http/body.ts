@@ -44,8 +44,10 @@ function collect(source: Readable, options: BodyOptions): Promise<Buffer> {
         resolve(chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks)),
       ),
     );
-    source.once('error', () => giveUp(new ClientGoneError()));
-    source.once('close', () => giveUp(new ClientGoneError()));
+    // A body that was read to its end closes as well; the error is made for the others only.
+    const leave = (): void => settle(() => reject(new ClientGoneError()));
+    source.once('error', leave);
+    source.once('close', leave);
     options.onAbort?.(giveUp);
   });
 }

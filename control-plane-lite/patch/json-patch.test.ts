@@ -1,9 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { copyJson } from '#api/codec/copy-json.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { applyJsonPatch, MAX_COPY_GROWTH, MAX_OPERATIONS, parseJsonPatch } from './json-patch.ts';
 import { formatPointer, parsePointer } from './json-pointer.ts';
-import { copyJson } from './json-value.ts';
 
 function failure(work: () => unknown): { reason: string; code: number; message: string } {
   try {

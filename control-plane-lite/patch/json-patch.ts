@@ -1,7 +1,9 @@
 /** JSON Patch (RFC 6902), with bounds on what a short patch may make of a document. Pure. */
+
+import { copyJson } from '#api/codec/copy-json.ts';
 import { malformed, tooLarge, unprocessable } from './faults.ts';
 import { formatPointer, PointerError, parseIndex, parsePointer } from './json-pointer.ts';
-import { copyJson, isObject, type JsonObject, own, sameJson, setOwn } from './json-value.ts';
+import { isObject, type JsonObject, own, sameJson, setOwn } from './json-value.ts';
 
 export const MAX_OPERATIONS = 10_000;
 /** What copy operations may add to the document, all together, in characters of its JSON. */

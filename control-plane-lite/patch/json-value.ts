@@ -44,13 +44,3 @@ function sameMembers(a: JsonObject, b: JsonObject): boolean {
   for (const _ in b) surplus -= 1;
   return surplus === 0;
 }
-
-/** A copy that shares nothing with the value. */
-export function copyJson(value: unknown): unknown {
-  if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(copyJson);
-  if (!isObject(value)) return value;
-  const copy: JsonObject = {};
-  for (const name in value) setOwn(copy, name, copyJson(value[name]));
-  return copy;
-}

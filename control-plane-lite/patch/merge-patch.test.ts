@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { copyJson, isObject, type JsonObject, sameJson, setOwn } from './json-value.ts';
+import { copyJson } from '#api/codec/copy-json.ts';
+import { isObject, type JsonObject, sameJson, setOwn } from './json-value.ts';
 import { applyMergePatch } from './merge-patch.ts';
 
 /** The merge patch that makes `after` of `before`, for values without null. */

@@ -1,6 +1,8 @@
 /** JSON Merge Patch (RFC 7386). Pure. */
+
+import { copyJson } from '#api/codec/copy-json.ts';
 import { malformed } from './faults.ts';
-import { copyJson, isObject, type JsonObject, own, setOwn } from './json-value.ts';
+import { isObject, type JsonObject, own, setOwn } from './json-value.ts';
 
 /** The document with the patch's members set and those that are null in the patch removed. Shares what is the same
  *  with the document, nothing with the patch.

@@ -1,8 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { copyJson } from '#api/codec/copy-json.ts';
 import { typeModelOf } from '#api/schema/type-model-builtin.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { copyJson, type JsonObject, sameJson } from './json-value.ts';
+import { type JsonObject, sameJson } from './json-value.ts';
 import { applyStrategicMergePatch } from './strategic-merge.ts';
 
 const pod = typeModelOf('core/v1.Pod', VOCABULARIES.plat);

@@ -3,9 +3,11 @@
  *
  *  Deviation: directives are carried out, not stored, where the document has nothing at that place yet, and
  *  `$patch: merge` asks for what happens anyway. */
+
+import { copyJson } from '#api/codec/copy-json.ts';
 import type { MemberNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { malformed, strategicMergeUnsupported, unprocessable } from './faults.ts';
-import { copyJson, isObject, type JsonObject, own, setOwn } from './json-value.ts';
+import { isObject, type JsonObject, own, setOwn } from './json-value.ts';
 import { type ListMerge, orderList, placesOf, validateOrder } from './list-order.ts';
 
 const PATCH = '$patch';

@@ -1,6 +1,7 @@
 /** What creation and change mean for objects of every kind: metadata, status apart from spec, generation.
  *  Strategies add what their kind does differently. Pure; changes only the draft. Source: document 1, 2.1. */
 import { isDeepStrictEqual } from 'node:util';
+import { copyJson } from '#api/codec/copy-json.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
@@ -102,7 +103,7 @@ function keep(draft: ApiObject, old: ApiObject, member: ServerSet): void {
 }
 
 function copyMember(draft: ApiObject, old: ApiObject, member: string): void {
-  if (Object.hasOwn(old, member)) draft[member] = structuredClone(old[member]);
+  if (Object.hasOwn(old, member)) draft[member] = copyJson(old[member]);
   else delete draft[member];
 }
 
@@ -111,7 +112,7 @@ export function keepAllBut(draft: ApiObject, old: ApiObject, part: string): void
   const { resourceVersion, managedFields } = draft.metadata;
   const changed = draft[part];
   for (const member of Object.keys(draft)) delete draft[member];
-  Object.assign(draft, structuredClone(old));
+  Object.assign(draft, copyJson(old));
   if (changed === undefined) delete draft[part];
   else draft[part] = changed;
   if (resourceVersion !== undefined) draft.metadata.resourceVersion = resourceVersion;
@@ -142,7 +143,7 @@ export function validateUpdate(
   const { strategy } = resource;
   return [
     ...common,
-    ...(strategy.validate?.(object, context) ?? []),
+    ...(strategy.validate?.(object, context, old) ?? []),
     ...(strategy.validateUpdate?.(object, old, context) ?? []),
   ];
 }

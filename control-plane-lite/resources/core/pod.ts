@@ -6,6 +6,7 @@ import { qosClass } from '#api/schema/qos-class.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import { validatePodContent } from '#api/schema/validation/pod.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import { sameContent } from '../content-diff.ts';
 import type { ApiObject, DeletionPlan, KindEntry, StrategyContext } from '../contract.ts';
 import { membersOf, typed } from '../view.ts';
 import { ephemeralContainersPart } from './pod-ephemeral.ts';
@@ -30,7 +31,17 @@ function prepareForCreate(draft: ApiObject): void {
   draft['status'] = { phase: 'Pending', qosClass: qosClass(typed<Pod>(draft)) };
 }
 
-function validate(object: ApiObject, { vocabulary, gates }: StrategyContext): readonly FieldError[] {
+/** Most updates of a pod change neither what it is to run nor what annotations say about that. */
+const saysTheSame = (object: ApiObject, old: ApiObject): boolean =>
+  sameContent(object['spec'], old['spec']) &&
+  sameContent(object.metadata.annotations, old.metadata.annotations);
+
+function validate(
+  object: ApiObject,
+  { vocabulary, gates }: StrategyContext,
+  old?: ApiObject,
+): readonly FieldError[] {
+  if (old !== undefined && saysTheSame(object, old)) return [];
   const pod = typed<Pod>(object);
   const content = validatePodContent(pod, serverPodOptions(vocabulary, gates));
   const mirror = pod.metadata?.annotations?.[vocabulary.configMirror];

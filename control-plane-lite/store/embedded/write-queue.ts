@@ -27,6 +27,10 @@ export interface Settled {
 
 export interface WriteQueue {
   readonly add: (key: string, value: Buffer | undefined, expected: Expected) => Promise<WriteResult>;
+  /** Writes that were not sent yet. */
+  readonly waiting: number;
+  /** Pieces that were taken and not answered. */
+  readonly underWay: number;
   /** Everything that wasn't sent yet, to be sent. */
   readonly take: () => PackedRecords | undefined;
   readonly onWritten: (outcomes: Float64Array, conflicts: Uint8Array) => Settled;
@@ -53,6 +57,12 @@ export function createWriteQueue(): WriteQueue {
       new Promise((resolve, reject) => {
         waiting.push({ key, value, number: expected === 'absent' ? 0 : expected, resolve, reject });
       }),
+    get waiting() {
+      return waiting.length;
+    },
+    get underWay() {
+      return sent.length;
+    },
     take() {
       if (waiting.length === 0) return undefined;
       const piece = waiting;
