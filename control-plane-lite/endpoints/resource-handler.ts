@@ -1,6 +1,7 @@
 /** Which endpoint answers a request for a resource. Source: document 1, 4.1 and 4.2. */
 import { StatusError } from '#api/meta/status-error.ts';
 import { methodNotSupported } from '#api/meta/status-errors.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../http/contract.ts';
 import type { Resource, SubresourceInfo } from '../resources/contract.ts';
 import { resourceSubject } from '../verbs/deps.ts';
@@ -53,6 +54,7 @@ export function createResourceHandler(deps: ResourceHandlerDeps): Handler {
     const { info } = request;
     const resource = deps.registry.find(info.group, info.version, info.resource);
     if (resource === undefined) throw pathNotFound();
+    if (resource.deprecation !== undefined) tellOfDeprecation(request, resource, deps.vocabulary);
     checkScope(request, resource);
     if (info.subresource !== '') return subresource(deps, request, resource);
     if (resource.info.kind === 'Binding') return bind(deps, request);
@@ -64,6 +66,17 @@ export function createResourceHandler(deps: ResourceHandlerDeps): Handler {
     }
     return endpoint(deps, request, resource);
   };
+}
+
+/** Source: document 1, 9.4; the metric is made of the annotations. */
+function tellOfDeprecation(
+  request: ApiRequest,
+  { deprecation = '', removedRelease }: Resource,
+  { apiGroupDomain }: Vocabulary,
+): void {
+  request.warn(deprecation);
+  request.annotate(`${apiGroupDomain}/deprecated`, 'true');
+  if (removedRelease !== undefined) request.annotate(`${apiGroupDomain}/removed-release`, removedRelease);
 }
 
 /** Verbs of objects, and of collections; a list may name the one object that its selector chooses. */

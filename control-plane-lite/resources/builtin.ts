@@ -3,6 +3,7 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import { createBuiltinSchema } from '../content/builtin-schema.ts';
 import type { KindEntry, KindTable, Resource, StorageInfo } from './contract.ts';
 import { apiVersionOf, type BuiltinFact, builtinFacts, wireGroup } from './facts.ts';
+import { deprecations, deprecationWarning, formatRelease } from './groups/deprecations.ts';
 
 export interface BuiltinDeps {
   readonly vocabulary: Vocabulary;
@@ -34,12 +35,28 @@ function storageOf(stored: BuiltinFact): StorageInfo {
   };
 }
 
+type Fate = Pick<Resource, 'deprecation' | 'removedRelease'>;
+
+/** Which resources are on their way out, by `group/version/resource`. */
+function fates(vocabulary: Vocabulary): ReadonlyMap<string, Fate> {
+  return new Map(
+    deprecations(vocabulary).map((entry) => [
+      `${entry.group}/${entry.version}/${entry.resource}`,
+      {
+        deprecation: deprecationWarning(entry),
+        ...(entry.removedIn === undefined ? {} : { removedRelease: formatRelease(entry.removedIn) }),
+      },
+    ]),
+  );
+}
+
 /** All built-in resources, those that are operations included. */
 export function builtinResources(deps: BuiltinDeps): readonly Resource[] {
   const { vocabulary, gates, kinds } = deps;
   const facts = builtinFacts(vocabulary);
   const byKey = new Map(facts.map((fact) => [fact.factKey, fact]));
   const made = new Map<string, Resource>();
+  const fateOf = fates(vocabulary);
 
   function make(fact: BuiltinFact): Resource {
     const known = made.get(fact.factKey);
@@ -54,6 +71,7 @@ export function builtinResources(deps: BuiltinDeps): readonly Resource[] {
       strategy: entry.strategy,
       parts: entry.parts ?? {},
       storage: storageOf(storedFact),
+      ...fateOf.get(`${fact.info.group}/${fact.info.version}/${fact.info.plural}`),
       ...(conversion === undefined ? {} : { conversion }),
       ...(storedFact === fact ? {} : { stored: make(storedFact) }),
     };

@@ -214,6 +214,8 @@ export interface Resource {
   readonly retired?: AbortSignal;
   /** Text for the Warning header of every request; absent: the version is not deprecated by its definition. */
   readonly deprecation?: string;
+  /** The release that serves it no longer, such as `1.25`, where that is known. */
+  readonly removedRelease?: string;
   /** How its objects show and take a number of pods; absent: as the built-in kinds do. */
   readonly scale?: ScaleAccess;
 }
