@@ -8,6 +8,7 @@ import { shutDown } from './http/shutdown.ts';
 import { loadIdentity, writeAdminPlatconfig } from './identity/files.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
+import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
 import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
 import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore } from './wiring/core.ts';
@@ -41,8 +42,11 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const core = await createCore(config, store, identity, log, following.signal);
   const beginning = { done: false };
   const reached = { at: urlOf(config, config.securePort) };
+  const aggregation = createAggregation(core, identity);
+  undo.defer(() => aggregation?.close());
   const server = await createServer(core, identity, {
     routes: [],
+    aggregation,
     isReady: () => beginning.done,
     serverAddress: () => new URL(reached.at).host,
   });
@@ -51,7 +55,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   reached.at = url;
   const platconfigFile = await writeAdminPlatconfig(config.dataDir, identity, url);
   const working = new AbortController();
-  const work = runBackground(core, beginning, working.signal);
+  const work = runBackground(core, aggregation, beginning, working.signal);
   work.catch((thrown: unknown) => failed.reject(thrown));
   const rest = undo.move();
   log.info({ port, dataDir: config.dataDir, vocabulary: config.vocabulary }, 'Server started');
@@ -70,12 +74,17 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
 }
 
 /** What goes on beside the requests. `beginning.done` is set when what every server begins with is there. */
-async function runBackground(core: Core, beginning: { done: boolean }, signal: AbortSignal): Promise<void> {
+async function runBackground(
+  core: Core,
+  aggregation: Aggregation | undefined,
+  beginning: { done: boolean },
+  signal: AbortSignal,
+): Promise<void> {
   const { registry, verbs, vocabulary, access } = core;
   const beginAndControl = async (): Promise<void> => {
     await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);
     beginning.done = true;
-    await runControllers(core, signal);
+    await Promise.all([runControllers(core, signal), aggregation?.run(signal)]);
   };
   await Promise.all([compactorOf(core, core.store).run(signal), beginAndControl()]);
 }

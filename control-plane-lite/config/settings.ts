@@ -87,6 +87,7 @@ export interface ServerConfig {
   readonly auditLogMaxsize: number;
   readonly auditLogMaxbackup: number;
   readonly auditLogMaxage: number;
+  readonly enableAggregatorRouting: boolean;
   readonly featureGates: readonly string[];
   readonly verbosity: number;
 }
@@ -324,6 +325,13 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     max: MAX,
     group: 'Audit',
     help: 'days to keep rotated files; 0: forever',
+  },
+  enableAggregatorRouting: {
+    flag: 'enable-aggregator-routing',
+    type: 'boolean',
+    default: true,
+    group: 'API',
+    help: 'reach servers of APIServices at their endpoints instead of at the addresses of their services',
   },
   featureGates: {
     flag: 'feature-gates',

@@ -65,11 +65,11 @@ function extraVersions(extra: ExtraGroup): readonly ServedVersion[] {
   }));
 }
 
-/** Versions that the server has itself win over those of others. */
+/** Versions of others win over those that the server has itself: somebody wanted it so. */
 function joined(own: readonly ServedVersion[], others: readonly ServedVersion[]): readonly ServedVersion[] {
   if (own.length === 0) return others;
-  const known = new Set(own.map(({ version }) => version));
-  return [...own, ...others.filter(({ version }) => !known.has(version))].toSorted((left, right) =>
+  const taken = new Set(others.map(({ version }) => version));
+  return [...own.filter(({ version }) => !taken.has(version)), ...others].toSorted((left, right) =>
     compareVersions(left.version, right.version),
   );
 }
@@ -88,7 +88,10 @@ export function servedGroups(
     const mine = own.get(name);
     return {
       name,
-      priority: mine === undefined ? (extra?.priority ?? CUSTOM_PRIORITY) : priorityOf(name, vocabulary),
+      priority: Math.max(
+        mine === undefined ? 0 : priorityOf(name, vocabulary),
+        extra === undefined ? 0 : (extra.priority ?? CUSTOM_PRIORITY),
+      ),
       versions: joined(
         mine === undefined ? [] : ownVersions(mine),
         extra === undefined ? [] : extraVersions(extra),

@@ -47,8 +47,8 @@ function keep(raw: readonly string[], drops: (name: string) => boolean): string[
 export interface ForwardOptions {
   /** Host header of the target. */
   readonly host: string;
-  /** Set instead of what the client sent under these names. */
-  readonly set: Readonly<Record<string, string>>;
+  /** Set instead of what the client sent under these names; a list becomes as many headers. */
+  readonly set: Readonly<Record<string, string | readonly string[]>>;
   readonly remoteAddress: string;
   /** The protocol to change to, for an upgrade. */
   readonly upgrade?: string;
@@ -72,7 +72,9 @@ export function requestHeaders(raw: readonly string[], options: ForwardOptions):
   if (options.remoteAddress !== '') headers.push('X-Forwarded-For', `${forwarded}${options.remoteAddress}`);
   if (protocols.length > 0) headers.push('Sec-WebSocket-Protocol', protocols.join(', '));
   if (options.upgrade !== undefined) headers.push('Connection', 'Upgrade', 'Upgrade', options.upgrade);
-  for (const [name, value] of set) headers.push(name, value);
+  for (const [name, value] of set) {
+    for (const each of typeof value === 'string' ? [value] : value) headers.push(name, each);
+  }
   return headers;
 }
 

@@ -23,14 +23,16 @@ export interface ProxyOptions {
   };
   /** Absent: no TLS. */
   readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
-  /** Set for the target instead of what the client sent under these names. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Set for the target instead of what the client sent under these names; a list becomes as many headers. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Default: the client's. */
   readonly method?: string;
   /** Keeps connections; default: one for each request. */
   readonly agent?: Agent;
   /** Default 30 s. */
   readonly connectTimeoutMs?: number;
+  /** Longest wait for the beginning of the answer once there is a connection; default: none. */
+  readonly answerTimeoutMs?: number;
   /** Default: the system's. */
   readonly clock?: Clock;
   /** Domain of the API groups, part of the name of the subprotocol that holds a token. */
@@ -102,7 +104,12 @@ type TargetAnswer =
 
 /** The target's answer. Nothing was written to the client when this fails.
  *  @throws StatusError */
-function answerOf(outgoing: ClientRequest): Promise<TargetAnswer> {
+function answerOf(outgoing: ClientRequest, options: ProxyOptions): Promise<TargetAnswer> {
+  const { answerTimeoutMs, clock = systemClock } = options;
+  if (answerTimeoutMs !== undefined) {
+    const timer = clock.setTimer(() => outgoing.destroy(new Error('no answer in time')), answerTimeoutMs);
+    for (const event of ['response', 'upgrade', 'close']) outgoing.once(event, () => timer.cancel());
+  }
   return new Promise((resolve, reject) => {
     outgoing.once('response', (response) => resolve({ kind: 'response', response }));
     outgoing.once('upgrade', (response, socket, head) => {
@@ -120,7 +127,7 @@ async function runPlain(
 ): Promise<void> {
   const outgoing = openRequest(request, options, raw);
   const sending = pipeline(raw.message, outgoing).catch((error: unknown) => asError(error));
-  const answer = await answerOf(outgoing);
+  const answer = await answerOf(outgoing, options);
   if (answer.kind === 'upgrade') {
     answer.socket.destroy();
     throw unreachable(new Error('the service changed the protocol without being asked to'));
@@ -172,7 +179,7 @@ async function runUpgrade(
 ): Promise<void> {
   const outgoing = openRequest(request, options, raw);
   outgoing.end();
-  const answer = await answerOf(outgoing);
+  const answer = await answerOf(outgoing, options);
   if (answer.kind === 'upgrade') {
     const abort = (): void => void answer.socket.destroy();
     request.signal.addEventListener('abort', abort, { once: true });

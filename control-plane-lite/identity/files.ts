@@ -3,7 +3,8 @@
 import { X509Certificate } from 'node:crypto';
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { Identity } from '#api/pki/certificate.ts';
+import type { Identity, Subject } from '#api/pki/certificate.ts';
+import { MASTERS_GROUP } from '../authn/users.ts';
 import { formatPlatconfig } from './platconfig.ts';
 
 export interface IdentityOptions {
@@ -19,7 +20,14 @@ export interface ServerIdentity {
   readonly serving: Identity;
   /** Of an administrator. */
   readonly admin: Identity;
+  /** Of an authority of its own, whose certificates prove that request headers tell who asks. */
+  readonly requestHeaderAuthority: Identity;
+  /** By which this server proves itself to extension servers. */
+  readonly requestHeader: Identity;
 }
+
+/** Common name of the certificate by which the server proves itself to extension servers. */
+export const REQUEST_HEADER_NAME = 'front-proxy-client';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const AUTHORITY_MS = 10 * 365 * DAY_MS;
@@ -32,6 +40,7 @@ const BACKDATE_MS = 60 * 60 * 1000;
 const CA = 'ca';
 const SERVING = 'apiserver';
 const ADMIN = 'admin';
+const REQUEST_HEADER_CA = 'front-proxy-ca';
 
 /** Loads what is there and makes what is missing, out of date, or for other names.
  *  @throws Error that names the file which can't be read or written */
@@ -39,22 +48,21 @@ export async function loadIdentity(options: IdentityOptions): Promise<ServerIden
   const { dir, nowMs, dnsNames, ipAddresses } = options;
   await mkdir(join(dir, 'pki'), { recursive: true, mode: 0o700 });
   const certificates = await import('#api/pki/certificate.ts');
-  const notBefore = new Date(nowMs - BACKDATE_MS);
-  const notAfter = new Date(nowMs + CERTIFICATE_MS);
-  const authority = await loadOrMake(
-    dir,
-    CA,
-    () => true,
-    () =>
-      certificates.createAuthority(
-        { commonName: 'control-plane-lite-ca' },
-        notBefore,
-        new Date(nowMs + AUTHORITY_MS),
-      ),
-  );
-  const root = new X509Certificate(authority.certificate);
-  const good = (certificate: X509Certificate): boolean =>
-    Date.parse(certificate.validTo) - nowMs > RENEW_MS && certificate.verify(root.publicKey);
+  const term = { notBefore: new Date(nowMs - BACKDATE_MS), notAfter: new Date(nowMs + CERTIFICATE_MS) };
+  const authorityOf = (name: string, commonName: string): Promise<Identity> =>
+    loadOrMake(
+      dir,
+      name,
+      () => true,
+      () => certificates.createAuthority({ commonName }, term.notBefore, new Date(nowMs + AUTHORITY_MS)),
+    );
+  const clientOf = (name: string, by: Identity, subject: Subject): Promise<Identity> =>
+    loadOrMake(dir, name, goodBy(by, nowMs), () =>
+      certificates.issueIdentity(by, { subject, extendedUsages: ['clientAuth'], ...term }),
+    );
+  const authority = await authorityOf(CA, 'control-plane-lite-ca');
+  const requestHeaderAuthority = await authorityOf(REQUEST_HEADER_CA, 'front-proxy-ca');
+  const good = goodBy(authority, nowMs);
   const serving = await loadOrMake(
     dir,
     SERVING,
@@ -65,19 +73,21 @@ export async function loadIdentity(options: IdentityOptions): Promise<ServerIden
         dnsNames,
         ipAddresses,
         extendedUsages: ['serverAuth'],
-        notBefore,
-        notAfter,
+        ...term,
       }),
   );
-  const admin = await loadOrMake(dir, ADMIN, good, () =>
-    certificates.issueIdentity(authority, {
-      subject: { commonName: 'admin', organizations: ['system:masters'] },
-      extendedUsages: ['clientAuth'],
-      notBefore,
-      notAfter,
-    }),
-  );
-  return { authority, serving, admin };
+  const admin = await clientOf(ADMIN, authority, { commonName: 'admin', organizations: [MASTERS_GROUP] });
+  const requestHeader = await clientOf(REQUEST_HEADER_NAME, requestHeaderAuthority, {
+    commonName: REQUEST_HEADER_NAME,
+  });
+  return { authority, serving, admin, requestHeaderAuthority, requestHeader };
+}
+
+/** Of this authority, and not about to run out. */
+function goodBy({ certificate: by }: Identity, nowMs: number): (certificate: X509Certificate) => boolean {
+  const root = new X509Certificate(by);
+  return (certificate) =>
+    Date.parse(certificate.validTo) - nowMs > RENEW_MS && certificate.verify(root.publicKey);
 }
 
 /** Writes the file with which an administrator gets in; returns its path. */

@@ -1,5 +1,6 @@
 /** The paths that describe the API: discovery, the version, and OpenAPI documents. */
 import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
+import type { ExtraGroup } from '../discovery/groups.ts';
 import { createDiscoveryRoutes } from '../discovery/routes.ts';
 import type { PathRoute } from '../http/contract.ts';
 import { createOpenApiRoutes } from '../openapi/routes.ts';
@@ -11,6 +12,7 @@ export function descriptionRoutes(
   { vocabulary, registry, clock }: Core,
   protobuf: ApiProtobuf,
   serverAddress: () => string,
+  extraGroups: () => readonly ExtraGroup[],
 ): readonly PathRoute[] {
   const product = `control-plane-lite.${PRODUCT_VERSION}`;
   const build = {
@@ -28,6 +30,7 @@ export function descriptionRoutes(
     protobuf,
     build,
     serverAddress,
+    extraGroups,
     otherPaths: openApi.map(({ path }) => path),
   });
   return [...discovery, ...openApi];

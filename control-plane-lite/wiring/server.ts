@@ -5,6 +5,7 @@ import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts
 import { createBuiltinSchema } from '../content/builtin-schema.ts';
 import { createContent } from '../content/content.ts';
 import { createStatusEncoder } from '../content/plain.ts';
+import type { ExtraGroup } from '../discovery/groups.ts';
 import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
@@ -13,6 +14,7 @@ import type { ServingCertificate } from '../http/listener.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics.ts';
 import { type ApiServer, createApiServer } from '../http/server.ts';
 import type { ServerIdentity } from '../identity/files.ts';
+import type { Aggregation } from './aggregation.ts';
 import { createAudit } from './audit.ts';
 import type { Core } from './core.ts';
 import { descriptionRoutes } from './description.ts';
@@ -30,11 +32,16 @@ export interface ServerParts {
   readonly isReady: () => boolean;
   /** `host:port` that clients are told. */
   readonly serverAddress: () => string;
+  /** Groups of other servers; absent: there are none. */
+  readonly aggregation: Aggregation | undefined;
 }
+
+const NO_GROUPS: readonly ExtraGroup[] = [];
 
 /** @throws Error that names a file which can't be read */
 export async function createServer(core: Core, identity: ServerIdentity, more: ServerParts): Promise<Server> {
   const { config, vocabulary, clock, log, access } = core;
+  const { aggregation } = more;
   const metrics = createMetricsRegistry();
   const stopMeasuring = addProcessMetrics(metrics);
   const protobuf = createApiProtobuf(vocabulary);
@@ -54,12 +61,18 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
       routes: [
         ...health.routes,
         metricsRoute(metrics),
-        ...descriptionRoutes(core, protobuf, more.serverAddress),
+        ...descriptionRoutes(
+          core,
+          protobuf,
+          more.serverAddress,
+          () => aggregation?.extraGroups() ?? NO_GROUPS,
+        ),
         ...more.routes,
       ],
-      resources: resourceHandler(core, protobuf),
-      isServed: ({ group, version, resource }: RequestInfo) =>
-        core.registry.find(group, version, resource) !== undefined,
+      resources: resourceHandler(core, protobuf, aggregation),
+      isServed: (info: RequestInfo) =>
+        core.registry.find(info.group, info.version, info.resource) !== undefined ||
+        aggregation?.serves(info) === true,
       encodeStatus: createStatusEncoder({ vocabulary, now: () => clock.now(), protobuf }),
       ...(audit === undefined ? {} : { audit }),
     },
@@ -72,7 +85,11 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
   return { api, health, metrics, close: stopMeasuring };
 }
 
-function resourceHandler(core: Core, protobuf: ReturnType<typeof createApiProtobuf>): Handler {
+function resourceHandler(
+  core: Core,
+  protobuf: ReturnType<typeof createApiProtobuf>,
+  aggregation: Aggregation | undefined,
+): Handler {
   const { vocabulary, clock, registry, cache, verbs, access } = core;
   const options = { vocabulary, gates: core.gates };
   const scale = createScaleMapping(createBuiltinSchema('autoscaling/v1.Scale', options));
@@ -84,6 +101,7 @@ function resourceHandler(core: Core, protobuf: ReturnType<typeof createApiProtob
     authorizer: access.authorizer,
     clock,
     vocabulary,
+    ...(aggregation === undefined ? {} : { delegate: aggregation.delegate }),
     reviews: { authenticator: access.authenticator, authorizer: access.authorizer },
     scale: (resource) => (resource.info.subresources.has('scale') ? scale : undefined),
     evictionSchema: {

@@ -1,0 +1,116 @@
+/** Tells extension servers whom to believe: the ConfigMap with this server's authorities and the names of the headers
+ *  by which it says who asks. Servers that share a store add theirs to it. Source: upstream's
+ *  `extension-apiserver-authentication`. */
+import { X509Certificate } from 'node:crypto';
+import { StatusError } from '#api/meta/status-error.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { parseCertificates } from '../authn/client-certificate.ts';
+import { controllerCaller } from '../controllers/caller.ts';
+import type { ApiObject, Resource } from '../resources/contract.ts';
+import { isMembers } from '../resources/view.ts';
+import type { Verbs } from '../verbs/contract.ts';
+import { EXTRA_PREFIX, GROUP_HEADER, USER_HEADER } from './user-headers.ts';
+
+export const AUTHENTICATION_CONFIG_MAP = 'extension-apiserver-authentication';
+
+export interface ExtensionAuthentication {
+  /** PEM of the authorities for client certificates. */
+  readonly clientAuthorities: string;
+  /** PEM of the authority for certificates that go with request headers. */
+  readonly requestHeaderAuthority: string;
+  /** Common name of this server's such certificate. */
+  readonly requestHeaderName: string;
+}
+
+type Data = Readonly<Record<string, string>>;
+
+/** Certificates of both bundles, each once, without those that are over. What is no bundle counts for nothing. */
+function joinBundles(known: string, own: string, nowMs: number): string {
+  let others: readonly X509Certificate[];
+  try {
+    others = parseCertificates(known);
+  } catch {
+    others = [];
+  }
+  const all = [...others, ...parseCertificates(own)].filter(({ validTo }) => Date.parse(validTo) > nowMs);
+  return [...new Map(all.map((certificate) => [certificate.fingerprint256, certificate.toString()])).values()]
+    .map((pem) => (pem.endsWith('\n') ? pem : `${pem}\n`))
+    .join('');
+}
+
+function joinLists(known: string | undefined, own: readonly string[]): string {
+  let list: unknown;
+  try {
+    list = JSON.parse(known ?? '[]');
+  } catch {
+    list = [];
+  }
+  const others = Array.isArray(list) ? list.filter((each) => typeof each === 'string') : [];
+  return JSON.stringify([...new Set([...others, ...own])]);
+}
+
+/** The data with this server's in it. Pure. */
+export function mergeAuthentication(known: Data, own: ExtensionAuthentication, nowMs: number): Data {
+  const list = (key: string, values: readonly string[]): Data => ({ [key]: joinLists(known[key], values) });
+  const bundle = (key: string, value: string): Data => ({
+    [key]: joinBundles(known[key] ?? '', value, nowMs),
+  });
+  return {
+    ...known,
+    ...bundle('client-ca-file', own.clientAuthorities),
+    ...list('requestheader-allowed-names', [own.requestHeaderName]),
+    ...bundle('requestheader-client-ca-file', own.requestHeaderAuthority),
+    ...list('requestheader-extra-headers-prefix', [EXTRA_PREFIX]),
+    ...list('requestheader-group-headers', [GROUP_HEADER]),
+    ...list('requestheader-username-headers', [USER_HEADER]),
+  };
+}
+
+const dataOf = (object: ApiObject): Data => {
+  const data = object['data'];
+  if (!isMembers(data)) return {};
+  return Object.fromEntries(
+    Object.entries(data).flatMap(([key, value]) => (typeof value === 'string' ? [[key, value]] : [])),
+  );
+};
+
+export interface PublishDeps {
+  readonly verbs: Pick<Verbs, 'create' | 'update'>;
+  /** ConfigMaps. */
+  readonly resource: Resource;
+  readonly vocabulary: Vocabulary;
+  readonly nowMs: number;
+}
+
+/** Creates the ConfigMap, or adds to it. */
+export async function publishAuthentication(
+  { verbs, resource, vocabulary, nowMs }: PublishDeps,
+  own: ExtensionAuthentication,
+  signal: AbortSignal,
+): Promise<void> {
+  const caller = controllerCaller('cluster-authentication-trust', signal);
+  const ref = { resource, namespace: vocabulary.systemNamespace, name: AUTHENTICATION_CONFIG_MAP };
+  const options = { dryRun: false, fieldManager: 'cluster-authentication-trust' };
+  const draft = resource.schema.decode({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name: ref.name, namespace: ref.namespace },
+    data: mergeAuthentication({}, own, nowMs),
+  });
+  try {
+    await verbs.create(ref, draft.object, options, caller);
+    return;
+  } catch (thrown) {
+    if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
+  }
+  await verbs.update(
+    ref,
+    (live) => {
+      if (live === undefined) throw new StatusError('NotFound', `${ref.name} is gone`);
+      live['data'] = mergeAuthentication(dataOf(live), own, nowMs);
+      return live;
+    },
+    { ...options, allowCreate: false },
+    caller,
+  );
+}

@@ -1,0 +1,52 @@
+/** Passes requests on to the servers behind APIServices, in the name of who asked. */
+import type { Agent } from 'node:https';
+import type { Clock } from '#api/kit/clock.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import type { Identity } from '#api/pki/certificate.ts';
+import type { ApiRequest, ApiResponse, RawExchange } from '../http/contract.ts';
+import { proxyRequest } from '../http/proxy.ts';
+import { splitTarget } from '../http/request-info.ts';
+import { isLongRunning } from '../http/timeouts.ts';
+import type { RemoteApi } from './api-services.ts';
+import { remoteTls, type Way } from './remote-server.ts';
+import { userHeaders } from './user-headers.ts';
+
+export interface ForwardDeps {
+  readonly findWay: (api: RemoteApi) => Way;
+  /** This server's, by the authority for request headers. */
+  readonly identity: Identity;
+  readonly agent: Agent;
+  readonly clock: Clock;
+  /** Domain of the API groups. */
+  readonly domain: string;
+  readonly answerTimeoutMs: number;
+}
+
+/** As the client sent it, escapes and all. */
+function pathOf({ message }: RawExchange): string {
+  const { path, query } = splitTarget(message.url ?? '/');
+  return query === '' ? path : `${path}?${query}`;
+}
+
+/** @throws StatusError ServiceUnavailable, Forbidden */
+export function forwardTo(deps: ForwardDeps, api: RemoteApi, request: ApiRequest): ApiResponse {
+  if (!api.available) throw new StatusError('ServiceUnavailable', 'service unavailable');
+  const way = deps.findWay(api);
+  if (way.kind === 'unreachable') throw new StatusError('ServiceUnavailable', way.message);
+  const headers = userHeaders(request.user);
+  const tls = remoteTls(api, deps.identity);
+  return {
+    kind: 'raw',
+    run: (raw) =>
+      proxyRequest(request, {
+        target: { ...way.address, path: pathOf(raw) },
+        tls,
+        headers,
+        agent: deps.agent,
+        clock: deps.clock,
+        domain: deps.domain,
+        remoteAddress: raw.message.socket.remoteAddress ?? '',
+        ...(isLongRunning(request.info) ? {} : { answerTimeoutMs: deps.answerTimeoutMs }),
+      }).run(raw),
+  };
+}

@@ -1,0 +1,46 @@
+/** How another server is told who asks: headers that it believes because of the client certificate beside them. Pure.
+ *  Source: document 2 (request header authentication); upstream's names. */
+import { StatusError } from '#api/meta/status-error.ts';
+import type { UserInfo } from '../resources/contract.ts';
+
+export const USER_HEADER = 'X-Remote-User';
+export const GROUP_HEADER = 'X-Remote-Group';
+export const EXTRA_PREFIX = 'X-Remote-Extra-';
+
+/** Bytes that a header's name may have; the percent sign marks those that it may not. */
+const NAME_BYTE = /[!#$&'*+\-.^_`|~0-9A-Za-z]/;
+
+/** What is between these would reach the other server changed, as somebody else's name. */
+// oxlint-disable-next-line no-control-regex -- exactly these are meant
+const UNFIT = /^\s|\s$|[\u0000-\u001f\u007f]/;
+
+/** One character for each byte of UTF-8, as Node writes headers. */
+function headerValue(text: string, what: string): string {
+  if (UNFIT.test(text)) {
+    throw new StatusError('Forbidden', `${what} of the user can't be told to another server`);
+  }
+  return Buffer.from(text, 'utf8').toString('latin1');
+}
+
+function headerName(key: string): string {
+  let escaped = '';
+  for (const byte of Buffer.from(key, 'utf8')) {
+    const character = String.fromCharCode(byte);
+    escaped += NAME_BYTE.test(character) ? character : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`;
+  }
+  return EXTRA_PREFIX + escaped;
+}
+
+/** @throws StatusError Forbidden if the user's name or the like doesn't fit into a header as it is */
+export function userHeaders(user: UserInfo): Readonly<Record<string, readonly string[]>> {
+  const headers: Record<string, readonly string[]> = {
+    [USER_HEADER]: [headerValue(user.name, 'the name')],
+  };
+  if (user.groups.length > 0) {
+    headers[GROUP_HEADER] = user.groups.map((group) => headerValue(group, 'a group'));
+  }
+  for (const [key, values] of Object.entries(user.extra)) {
+    headers[headerName(key)] = values.map((value) => headerValue(value, 'extra information'));
+  }
+  return headers;
+}

@@ -1,0 +1,59 @@
+/** Groups of other servers: APIServices, and what extension servers need to believe this one. */
+import { readFile } from 'node:fs/promises';
+import { type Aggregator, createAggregator } from '../aggregation/aggregator.ts';
+import { publishAuthentication } from '../aggregation/authentication-config-map.ts';
+import { ownGroup } from '../aggregation/automanaged.ts';
+import { runLocalRegistration } from '../aggregation/register-local.ts';
+import { REQUEST_HEADER_NAME, type ServerIdentity } from '../identity/files.ts';
+import type { Core } from './core.ts';
+
+export interface Aggregation extends Pick<Aggregator, 'delegate' | 'extraGroups' | 'serves' | 'close'> {
+  /** Works until the signal fires. The system's namespaces must be there. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** `undefined` where APIServices aren't served. */
+export function createAggregation(core: Core, identity: ServerIdentity): Aggregation | undefined {
+  const { config, registry, cache, vocabulary } = core;
+  const resource = registry.find(ownGroup(vocabulary), 'v1', 'apiservices');
+  if (resource === undefined) return undefined;
+  const log = core.log.child({ controller: 'aggregator' });
+  const deps = { ...core, log, resource };
+  const aggregator = createAggregator(
+    { ...deps, identity: identity.requestHeader },
+    { direct: config.enableAggregatorRouting, answerTimeoutMs: config.requestTimeout },
+  );
+  const { delegate, extraGroups, serves, close } = aggregator;
+
+  async function publish(signal: AbortSignal): Promise<void> {
+    const configMaps = registry.find('', 'v1', 'configmaps');
+    if (configMaps === undefined) return;
+    const bundle = config.clientCaFile === '' ? '' : await readFile(config.clientCaFile, 'utf8');
+    await publishAuthentication(
+      { verbs: core.verbs, resource: configMaps, vocabulary, nowMs: core.clock.now() },
+      {
+        clientAuthorities: `${identity.authority.certificate}\n${bundle}`,
+        requestHeaderAuthority: identity.requestHeaderAuthority.certificate,
+        requestHeaderName: REQUEST_HEADER_NAME,
+      },
+      signal,
+    );
+  }
+
+  return {
+    delegate,
+    extraGroups,
+    serves,
+    close,
+    async run(signal) {
+      await publish(signal);
+      await Promise.all([
+        runLocalRegistration(
+          { registry, cache, verbs: core.verbs, clock: core.clock, log, vocabulary, resource },
+          signal,
+        ),
+        aggregator.run(signal),
+      ]);
+    },
+  };
+}

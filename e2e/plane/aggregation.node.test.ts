@@ -1,0 +1,364 @@
+/** Groups of other servers: an extension server of the test behind an APIService. Document 1, 4.1; upstream's
+ *  aggregator, whose conditions and headers these are. */
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { type Body, type Plane, usePlane } from './support.ts';
+
+const GROUP = 'ext.example.com';
+const BASE = `/apis/${GROUP}/v1`;
+const NAME = `v1.${GROUP}`;
+
+const WIDGETS = {
+  kind: 'APIResourceList',
+  groupVersion: `${GROUP}/v1`,
+  resources: [
+    { name: 'widgets', singularName: 'widget', namespaced: false, kind: 'Widget', verbs: ['get', 'list'] },
+  ],
+};
+
+interface Extension extends AsyncDisposable {
+  readonly port: number;
+  /** PEM of the authority of its certificate. */
+  readonly authority: string;
+  readonly requests: readonly IncomingMessage[];
+  /** Common names of the certificates that clients came with. */
+  readonly clients: ReadonlySet<string>;
+  /** Says goodbye to every watch. */
+  release(): void;
+}
+
+const nameOf = (socket: IncomingMessage['socket']): string =>
+  String((socket as TLSSocket).getPeerCertificate().subject.CN);
+
+/** Believes only clients with a certificate by the authority that the server published. */
+async function startExtension(clientAuthority: string): Promise<Extension> {
+  const from = new Date(Date.now() - 60_000);
+  const to = new Date(Date.now() + 3_600_000);
+  const authority = createAuthority({ commonName: 'extension-ca' }, from, to);
+  const serving = issueIdentity(authority, {
+    subject: { commonName: 'extension' },
+    dnsNames: ['widgets.extensions.svc'],
+    extendedUsages: ['serverAuth'],
+    notBefore: from,
+    notAfter: to,
+  });
+  const requests: IncomingMessage[] = [];
+  const clients = new Set<string>();
+  const watches = new Set<ServerResponse>();
+  const answer = (message: IncomingMessage, reply: ServerResponse): void => {
+    requests.push(message);
+    clients.add(nameOf(message.socket));
+    const url = new URL(message.url ?? '', 'https://extension');
+    reply.setHeader('Content-Type', 'application/json');
+    if (url.pathname === BASE) reply.end(JSON.stringify(WIDGETS));
+    else if (url.searchParams.has('watch')) {
+      watches.add(reply);
+      reply.write(`${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'first' } } })}\n`);
+    } else if (message.method === 'POST') {
+      reply.statusCode = 201;
+      message.pipe(reply);
+    } else if (url.pathname.endsWith('/missing')) {
+      reply.statusCode = 404;
+      reply.end(JSON.stringify({ kind: 'Status', code: 404, message: 'no such widget' }));
+    } else reply.end(JSON.stringify({ kind: 'WidgetList', headers: message.headers, url: message.url }));
+  };
+  const server: Server = createServer(
+    {
+      cert: serving.certificate,
+      key: serving.key,
+      ca: clientAuthority,
+      requestCert: true,
+      rejectUnauthorized: true,
+    },
+    answer,
+  );
+  server.on('upgrade', (message: IncomingMessage, socket: TLSSocket) => {
+    requests.push(message);
+    socket.on('error', () => undefined);
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
+    socket.pipe(socket);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    authority: authority.certificate,
+    requests,
+    clients,
+    release() {
+      for (const watch of watches) {
+        watch.end(`${JSON.stringify({ type: 'DELETED', object: { metadata: { name: 'first' } } })}\n`);
+      }
+      watches.clear();
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
+
+const conditionOf = (object: Body): { readonly status: string; readonly reason: string; message: string } =>
+  (object.status['conditions'] as { status: string; reason: string; message: string }[] | undefined)?.[0] ?? {
+    status: 'none',
+    reason: '',
+    message: '',
+  };
+
+/** The condition of an APIService as soon as it has this status. */
+async function availability(
+  plane: Plane,
+  name: string,
+  status: string,
+): Promise<ReturnType<typeof conditionOf>> {
+  const path = plane.path('apiregistration/v1', 'apiservices');
+  await using watch = await plane.watch(`${path}?watch=1&fieldSelector=metadata.name=${name}`);
+  for (;;) {
+    const event = await watch.next();
+    if (event === undefined) throw new Error('the watch ended');
+    const condition = conditionOf(event.object);
+    if (event.type !== 'DELETED' && condition.status === status) return condition;
+  }
+}
+
+const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+function apiService(plane: Plane, spec: object, name = NAME): object {
+  const [version, ...group] = name.split('.');
+  return {
+    apiVersion: `apiregistration.${plane.words.apiGroupDomain}/v1`,
+    kind: 'APIService',
+    metadata: { name },
+    spec: { group: group.join('.'), version, groupPriorityMinimum: 500, versionPriority: 10, ...spec },
+  };
+}
+
+describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocabulary) => {
+  const plane = usePlane(vocabulary);
+  const words = VOCABULARIES[vocabulary];
+  const services = plane.path('apiregistration/v1', 'apiservices');
+
+  test('built-in groups have local APIServices', async () => {
+    const automanaged = `${words.componentPrefix}-aggregator.${words.domain}/automanaged`;
+    await availability(plane, 'v1.apps', 'True');
+    const apps = await plane.get(`${services}/v1.apps`);
+    expect(apps.body.metadata.labels).toEqual({ [automanaged]: 'onstart' });
+    expect(apps.body.spec).toEqual({
+      group: 'apps',
+      version: 'v1',
+      groupPriorityMinimum: 17800,
+      versionPriority: 15,
+    });
+    expect(conditionOf(apps.body)).toMatchObject({ status: 'True', reason: 'Local' });
+    const core = await availability(plane, 'v1.', 'True');
+    expect(core.message).toBe('Local APIServices are always available');
+    expect((await plane.get(`${services}/v1.apiregistration.${words.apiGroupDomain}`)).status).toBe(404);
+  });
+
+  test('extension servers are told whom to believe', async () => {
+    const map = await plane.get(
+      `/api/v1/namespaces/${words.systemNamespace}/configmaps/extension-apiserver-authentication`,
+    );
+    expect(map.body.data['requestheader-allowed-names']).toBe('["front-proxy-client"]');
+    expect(map.body.data['requestheader-username-headers']).toBe('["X-Remote-User"]');
+    expect(map.body.data['requestheader-group-headers']).toBe('["X-Remote-Group"]');
+    expect(map.body.data['requestheader-extra-headers-prefix']).toBe('["X-Remote-Extra-"]');
+    expect(map.body.data['client-ca-file']?.trim()).toBe(plane.server.credentials().ca.trim());
+    expect(map.body.data['requestheader-client-ca-file']).toContain('BEGIN CERTIFICATE');
+  });
+
+  describe('with an extension server', () => {
+    let extension: Extension;
+    beforeAll(async () => {
+      const path = `/api/v1/namespaces/${words.systemNamespace}/configmaps/extension-apiserver-authentication`;
+      // The server writes it after it is ready.
+      await using watch = await plane.watch(
+        `/api/v1/namespaces/${words.systemNamespace}/configmaps?watch=1&fieldSelector=metadata.name=${path.split('/').at(-1)}`,
+      );
+      const event = await watch.next();
+      extension = await startExtension(event?.object.data['requestheader-client-ca-file'] ?? '');
+      await plane.post('/api/v1/namespaces', { metadata: { name: 'extensions' } });
+      await plane.post('/api/v1/namespaces/extensions/services', {
+        metadata: { name: 'widgets' },
+        spec: { type: 'ExternalName', externalName: 'localhost' },
+      });
+      await plane.post(
+        services,
+        apiService(plane, {
+          service: { namespace: 'extensions', name: 'widgets', port: extension.port },
+          caBundle: base64(extension.authority),
+        }),
+      );
+      await availability(plane, NAME, 'True');
+    });
+    afterAll(() => extension[Symbol.asyncDispose]());
+
+    test('it is available', async () => {
+      const found = await plane.get(`${services}/${NAME}`);
+      expect(conditionOf(found.body)).toMatchObject({ reason: 'Passed', message: 'all checks passed' });
+    });
+
+    test('requests arrive with who asks, and with nothing that the client claims', async () => {
+      const reply = await plane.get(`${BASE}/widgets?labelSelector=a%3Db`, {
+        'x-remote-user': 'eve',
+        'x-remote-group': 'eves',
+        'x-remote-extra-scopes': 'all',
+        'x-mine': '1',
+      });
+      expect(reply.status).toBe(200);
+      const { headers, url } = reply.body as unknown as { headers: Record<string, string>; url: string };
+      expect(url).toBe(`${BASE}/widgets?labelSelector=a%3Db`);
+      expect(headers).toMatchObject({
+        'x-remote-user': 'admin',
+        'x-remote-group': 'system:masters, system:authenticated',
+        'x-mine': '1',
+      });
+      expect(headers).not.toHaveProperty('x-remote-extra-scopes');
+      expect(headers).not.toHaveProperty('authorization');
+      const groups = extension.requests
+        .at(-1)
+        ?.rawHeaders.filter((_, at, all) => all[at - 1] === 'x-remote-group');
+      expect(groups).toEqual(['system:masters', 'system:authenticated']);
+      expect([...extension.clients]).toEqual(['front-proxy-client']);
+    });
+
+    test('bodies and failures pass through', async () => {
+      const posted = await plane.post(`${BASE}/widgets`, { metadata: { name: 'w' } });
+      expect([posted.status, posted.body]).toEqual([201, { metadata: { name: 'w' } }]);
+      const missing = await plane.get(`${BASE}/widgets/missing`);
+      expect([missing.status, missing.body.message]).toEqual([404, 'no such widget']);
+    });
+
+    test('nobody gets there without permission', async () => {
+      const before = extension.requests.length;
+      const reply = await plane.as('').get(`${BASE}/widgets`);
+      expect([reply.status, reply.body.reason]).toEqual([403, 'Forbidden']);
+      expect(extension.requests.length).toBe(before);
+    });
+
+    test('watches stream event by event', async () => {
+      await using watch = await plane.watch(`${BASE}/widgets?watch=1`);
+      expect(await watch.take(1)).toEqual(['ADDED first']);
+      extension.release();
+      expect(await watch.take(1)).toEqual(['DELETED first']);
+      expect(await watch.next()).toBeUndefined();
+    });
+
+    test('connections change their protocol', async () => {
+      const { ca, cert, key } = plane.server.credentials();
+      const { hostname, port } = new URL(plane.server.url);
+      const socket = tlsConnect({ host: hostname, port: Number(port), ca, cert, key });
+      await once(socket, 'secureConnect');
+      socket.write(
+        `GET ${BASE}/widgets/w/exec HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n`,
+      );
+      let seen = '';
+      socket.on('data', (chunk: Buffer) => {
+        seen += chunk.toString();
+        if (seen.endsWith('\r\n\r\n')) socket.write('ping');
+        if (seen.endsWith('ping')) socket.end();
+      });
+      await once(socket, 'close');
+      expect(seen).toMatch(/^HTTP\/1.1 101 .*ping$/s);
+      expect(extension.requests.at(-1)?.headers['x-remote-user']).toBe('admin');
+    });
+
+    test('discovery has its groups in the order of their priorities', async () => {
+      const groups = await plane.get('/apis');
+      const names = (groups.body as unknown as { groups: { name: string }[] }).groups.map(({ name }) => name);
+      expect(names.at(-1)).toBe(GROUP);
+      expect((await plane.get(BASE)).body).toMatchObject(WIDGETS);
+      expect((await plane.get(`/apis/${GROUP}`)).body).toMatchObject({
+        preferredVersion: { groupVersion: `${GROUP}/v1` },
+      });
+      const accept = `application/json;g=apidiscovery.${words.apiGroupDomain};v=v2;as=APIGroupDiscoveryList`;
+      const wide = (await plane.get('/apis', { accept })).body.items.find(
+        ({ metadata }) => metadata.name === GROUP,
+      );
+      expect(wide).toMatchObject({
+        versions: [
+          { version: 'v1', freshness: 'Current', resources: [{ resource: 'widgets', scope: 'Cluster' }] },
+        ],
+      });
+    });
+
+    test('a server with another certificate is not believed, unless that is wanted', async () => {
+      const name = `v2.${GROUP}`;
+      const service = { namespace: 'extensions', name: 'widgets', port: extension.port };
+      await plane.post(services, apiService(plane, { service }, name));
+      const condition = await availability(plane, name, 'False');
+      expect(condition.reason).toBe('FailedDiscoveryCheck');
+      expect(condition.message).toContain(`https://localhost:${extension.port}/apis/${GROUP}/v2: `);
+      await plane.patch(`${services}/${name}`, { spec: { insecureSkipTLSVerify: true } });
+      expect(await availability(plane, name, 'True')).toMatchObject({ reason: 'Passed' });
+      const listed = await plane.get(`/apis/${GROUP}`);
+      expect(listed.body).toMatchObject({ versions: [{ version: 'v2' }, { version: 'v1' }] });
+      expect((await plane.delete(`${services}/${name}`)).status).toBe(200);
+      expect((await plane.get(`/apis/${GROUP}/v2/widgets`)).status).toBe(404);
+    });
+  });
+});
+
+describe('an extension server that is not there', () => {
+  const plane = usePlane();
+  const services = plane.path('apiregistration/v1', 'apiservices');
+  const accept = `application/json;g=apidiscovery.${plane.words.apiGroupDomain};v=v2;as=APIGroupDiscoveryList`;
+
+  test('is a stale group, and 503', async () => {
+    const service = { namespace: 'default', name: 'nobody' };
+    await plane.post(services, apiService(plane, { service }));
+    expect(await availability(plane, NAME, 'False')).toMatchObject({
+      reason: 'ServiceNotFound',
+      message: 'service/nobody in "default" is not present',
+    });
+    for (const path of [BASE, `${BASE}/widgets`]) {
+      const reply = await plane.get(path);
+      expect([reply.status, reply.body.reason]).toEqual([503, 'ServiceUnavailable']);
+    }
+    const groups = await plane.get('/apis', { accept });
+    expect(groups.body.items.find(({ metadata }) => metadata.name === GROUP)).toMatchObject({
+      versions: [{ version: 'v1', resources: [], freshness: 'Stale' }],
+    });
+  });
+
+  test('is looked for again when its service comes', async () => {
+    await plane.post('/api/v1/namespaces/default/services', {
+      metadata: { name: 'nobody' },
+      spec: { ports: [{ port: 8443, targetPort: 1 }] },
+    });
+    const path = `${services}?watch=1&fieldSelector=metadata.name=${NAME}`;
+    await using watch = await plane.watch(path);
+    const next = async (reason: string): Promise<string> => {
+      for (;;) {
+        const event = await watch.next();
+        if (event === undefined) throw new Error('the watch ended');
+        if (conditionOf(event.object).reason === reason) return conditionOf(event.object).message;
+      }
+    };
+    expect(await next('ServicePortError')).toBe('service/nobody in "default" is not listening on port 443');
+    await plane.patch(`${services}/${NAME}`, { spec: { service: { port: 8443 } } });
+    expect(await next('EndpointsNotFound')).toBe('cannot find endpoints for service/nobody in "default"');
+    await plane.post(plane.path('discovery/v1', 'namespaces/default/endpointslices'), {
+      metadata: { name: 'nobody-1', labels: { [`${plane.words.domain}/service-name`]: 'nobody' } },
+      addressType: 'IPv4',
+      endpoints: [],
+      ports: [{ name: '', port: 1 }],
+    });
+    expect(await next('MissingEndpoints')).toContain('have no addresses with port name ""');
+  });
+
+  test('comes back as it was after a restart', async () => {
+    await plane.delete(`${services}/v1.batch`);
+    expect((await plane.get('/apis/batch/v1')).status).toBe(200);
+    await plane.server.restart();
+    expect(await availability(plane, 'v1.batch', 'True')).toMatchObject({ reason: 'Local' });
+    expect((await plane.get(`${BASE}/widgets`)).status).toBe(503);
+  });
+});
