@@ -83,25 +83,51 @@ const kindMark = (kind: GroupVersionKind, { schemaExtensionPrefix }: Vocabulary)
   [`${schemaExtensionPrefix}group-version-kind`]: [kind],
 });
 
+/** Names of subschemas to what is made of them. */
+function mapped(value: unknown, make: (schema: SchemaObject) => SchemaObject): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, schema]) => [name, isObject(schema) ? make(schema) : schema]),
+  );
+}
+
+/** Clients of OpenAPI 2 refuse every member that isn't named once any is: such objects name none. */
+const isOpenIn2 = (schema: SchemaObject, { vocabulary, dialect }: SchemaContext): boolean =>
+  dialect.version === 2 && schema[`${vocabulary.schemaExtensionPrefix}preserve-unknown-fields`] === true;
+
+/** The schema, with the members that every object has where it holds whole objects. */
+function withEmbedded(schema: SchemaObject, context: SchemaContext): SchemaObject {
+  const { vocabulary, dialect } = context;
+  const inner = (value: SchemaObject): SchemaObject => withEmbedded(value, context);
+  const { items, properties, additionalProperties } = schema;
+  const walked = {
+    ...schema,
+    ...(isObject(items) ? { items: inner(items) } : {}),
+    ...(isObject(properties) ? { properties: mapped(properties, inner) } : {}),
+    ...(isObject(additionalProperties) ? { additionalProperties: inner(additionalProperties) } : {}),
+  };
+  const prefix = vocabulary.schemaExtensionPrefix;
+  if (schema[`${prefix}embedded-resource`] !== true || isOpenIn2(schema, context)) return walked;
+  const metaName = definitionName({ packageName: META_PACKAGE, typeName: 'ObjectMeta' }, vocabulary);
+  const metadata = dialect.ref(metaName, { description: 'Name, namespace, labels and the other facts.' });
+  const members = isObject(walked.properties) ? walked.properties : {};
+  return { ...walked, properties: { ...members, ...TYPE_META, metadata } };
+}
+
 function objectSchema(
   schema: object | undefined,
   context: SchemaContext,
   kind: GroupVersionKind,
 ): SchemaObject {
   const { vocabulary, dialect } = context;
-  const given: SchemaObject = isObject(schema)
-    ? schema
-    : { [`${vocabulary.schemaExtensionPrefix}preserve-unknown-fields`]: true };
-  const root = dialect.version === 2 ? schemaIn2(given, vocabulary) : given;
-  const members = isObject(root['properties']) ? root['properties'] : {};
-  const metaName = definitionName({ packageName: META_PACKAGE, typeName: 'ObjectMeta' }, vocabulary);
-  const metadata = dialect.ref(metaName, { description: 'Name, namespace, labels and the other facts.' });
-  return {
-    ...root,
-    type: 'object',
-    properties: { ...members, ...TYPE_META, metadata },
-    ...kindMark(kind, vocabulary),
-  };
+  const prefix = vocabulary.schemaExtensionPrefix;
+  if (!isObject(schema) || isOpenIn2(schema, context)) {
+    return { type: 'object', ...kindMark(kind, vocabulary) };
+  }
+  const own = dialect.version === 2 ? schemaIn2(schema, vocabulary) : schema;
+  const whole = withEmbedded({ ...own, [`${prefix}embedded-resource`]: true }, context);
+  const { [`${prefix}embedded-resource`]: _, ...root } = whole;
+  return { ...root, type: 'object', ...kindMark(kind, vocabulary) };
 }
 
 function listSchema(item: string, context: SchemaContext, kind: GroupVersionKind): SchemaObject {

@@ -122,7 +122,7 @@ export function createOpenApiRoutes(deps: OpenApiDeps): readonly PathRoute[] {
     const asked = request.query.get('hash');
     if (asked !== null && asked !== hash) return moved(urlOf(path, hash));
     const make = (): Iterable<string> => jsonPieces(outline3({ resources }, vocabulary));
-    return store.answer(request, { key: path, hash, contentType: JSON_TYPE, make });
+    return store.answer(request, { key: path, hash, contentType: JSON_TYPE, make, forever: asked !== null });
   }
 
   const methods = ['GET'];

@@ -12,6 +12,8 @@ export interface Wanted {
   readonly hash: string;
   readonly contentType: string;
   readonly make: () => Iterable<string | Uint8Array>;
+  /** The address names this very content, which never changes. */
+  readonly forever?: boolean;
 }
 
 export interface DocumentStore {
@@ -23,6 +25,16 @@ export interface DocumentStore {
 interface Stored {
   readonly hash: string;
   readonly bytes: Promise<Buffer>;
+}
+
+const YEAR_MS = 365 * 24 * 60 * 60 * 1000;
+
+/** What lets clients keep the answer without asking again. Source: upstream, for `/openapi/v3/…?hash=`. */
+function keeping({ receivedMs }: ApiRequest): Pick<BytesResponse, 'cacheControl' | 'headers'> {
+  return {
+    cacheControl: 'public, immutable',
+    headers: { Expires: new Date(receivedMs + YEAR_MS).toUTCString() },
+  };
 }
 
 const takesGzip = ({ headers }: ApiRequest): boolean =>
@@ -47,10 +59,12 @@ export function createDocumentStore(): DocumentStore {
 
   return {
     async answer(request, wanted) {
-      const { hash, contentType } = wanted;
-      const headers = { ETag: `"${hash}"`, Vary: 'Accept, Accept-Encoding' };
-      const common = { kind: 'bytes', contentType } as const;
-      if (isCurrent(request.headers['if-none-match'], headers.ETag)) {
+      const { hash, contentType, forever = false } = wanted;
+      const etag = `"${hash}"`;
+      const more = forever ? keeping(request) : {};
+      const headers = { ETag: etag, Vary: 'Accept, Accept-Encoding', ...more.headers };
+      const common = { kind: 'bytes', contentType, ...more } as const;
+      if (isCurrent(request.headers['if-none-match'], etag)) {
         return { ...common, status: 304, body: [], headers };
       }
       const bytes = await stored(wanted);

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import type { Resource } from '../resources/contract.ts';
+import { outline2, outline3 } from './documents.ts';
+import { at, described, documentOf, type Json } from './openapi.fixture.ts';
+
+const vocabulary = VOCABULARIES.plat;
+const X = vocabulary.schemaExtensionPrefix;
+const NAME = 'com.example.stable.v1.CronTab';
+const GVK = { group: 'stable.example.com', version: 'v1' };
+const MARK = { [`${X}group-version-kind`]: [{ ...GVK, kind: 'CronTab' }] };
+
+const in2 = (resource: Resource): Json =>
+  at(documentOf(outline2({ resources: [resource] }, vocabulary)), 'definitions');
+const in3 = (resource: Resource): Json =>
+  at(documentOf(outline3({ resources: [resource] }, vocabulary)), 'components', 'schemas');
+/** What becomes of the schema of a member. */
+const member2 = (schema: object): unknown =>
+  at(in2(described({ type: 'object', properties: { m: schema } })), NAME, 'properties')['m'];
+
+describe('a custom kind', () => {
+  test('has the members of every object beside its own', () => {
+    const resource = described({
+      type: 'object',
+      description: 'Says when.',
+      properties: { spec: { type: 'object' }, metadata: { type: 'object' } },
+    });
+    for (const definitions of [in2(resource), in3(resource)]) {
+      const definition = at(definitions, NAME);
+      expect(definition).toMatchObject({ type: 'object', description: 'Says when.', ...MARK });
+      const members = at(definition, 'properties');
+      expect(Object.keys(members).toSorted()).toEqual(['apiVersion', 'kind', 'metadata', 'spec']);
+      expect(JSON.stringify(members['metadata'])).toContain('ObjectMeta');
+    }
+  });
+
+  test('has a list', () => {
+    const definitions = in3(described({ type: 'object' }));
+    expect(at(definitions, `${NAME}List`)).toMatchObject({
+      type: 'object',
+      required: ['items'],
+      properties: { items: { type: 'array', items: { $ref: `#/components/schemas/${NAME}` } } },
+      [`${X}group-version-kind`]: [{ ...GVK, kind: 'CronTabList' }],
+    });
+  });
+
+  test.each([
+    ['without a schema', undefined],
+    [
+      'whose unknown members are kept',
+      { type: 'object', [`${X}preserve-unknown-fields`]: true, properties: {} },
+    ],
+  ])('%s names no member where clients would refuse all others', (_, schema) => {
+    expect(at(in2(described(schema)), NAME)).toEqual({ type: 'object', ...MARK });
+  });
+
+  test('keeps its schema as it is in OpenAPI 3', () => {
+    const spec = { type: 'object', nullable: true, anyOf: [{ required: ['a'] }], [`${X}validations`]: [] };
+    const definition = at(in3(described({ type: 'object', properties: { spec } })), NAME);
+    expect(at(definition, 'properties')['spec']).toEqual(spec);
+  });
+});
+
+describe('a schema in OpenAPI 2', () => {
+  const inner = { type: 'object', properties: { a: { type: 'string' } } };
+  test.each<[string, object, object]>([
+    ['drops what there is no word for', { type: 'string', oneOf: [], nullable: false }, { type: 'string' }],
+    [
+      'keeps limits',
+      { type: 'integer', minimum: 1, default: 2 },
+      { type: 'integer', minimum: 1, default: 2 },
+    ],
+    [
+      'lets what may be null be anything',
+      { ...inner, nullable: true, description: 'd' },
+      { description: 'd' },
+    ],
+    [
+      'lets numbers and texts be',
+      { [`${X}int-or-string`]: true, anyOf: [] },
+      { [`${X}int-or-string`]: true },
+    ],
+    [
+      'names no members where unknown ones are kept',
+      { ...inner, [`${X}preserve-unknown-fields`]: true },
+      { type: 'object', [`${X}preserve-unknown-fields`]: true },
+    ],
+    [
+      'goes into lists',
+      { type: 'array', items: { ...inner, not: {} }, [`${X}list-type`]: 'set' },
+      { type: 'array', items: inner, [`${X}list-type`]: 'set' },
+    ],
+    [
+      'goes into maps',
+      { type: 'object', additionalProperties: { type: 'string', nullable: true } },
+      { type: 'object', additionalProperties: {} },
+    ],
+    [
+      'asks for no member that may be null',
+      { ...inner, required: ['a', 'b'], properties: { a: { nullable: true }, b: {} } },
+      { type: 'object', required: ['b'], properties: { a: {}, b: {} } },
+    ],
+  ])('%s', (_, schema, wanted) => {
+    expect(member2(schema)).toEqual(wanted);
+  });
+
+  test('gives whole objects inside of an object their members', () => {
+    const embedded = { ...inner, [`${X}embedded-resource`]: true };
+    const open = { ...embedded, [`${X}preserve-unknown-fields`]: true };
+    expect(Object.keys(at(member2(embedded), 'properties')).toSorted()).toEqual([
+      'a',
+      'apiVersion',
+      'kind',
+      'metadata',
+    ]);
+    expect(member2(open)).not.toHaveProperty('properties');
+  });
+});
