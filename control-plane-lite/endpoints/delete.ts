@@ -1,5 +1,4 @@
 /** delete and deletecollection. Source: document 1, 3; document 3, 4.2. */
-import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
@@ -55,7 +54,14 @@ async function deleteRequestOf(deps: EndpointDeps, request: ApiRequest): Promise
   const orphanQuery = query.has('orphanDependents') ? booleanParameter(query, 'orphanDependents') : undefined;
   const orphan = orphanPolicy(body['orphanDependents'] ?? orphanQuery);
   if (policy !== '' && orphan !== undefined) {
-    throw new StatusError('BadRequest', 'orphanDependents and propagationPolicy cannot be both set');
+    throw invalid({ group: '', name: 'DeleteOptions' }, '', [
+      {
+        kind: 'FieldValueInvalid',
+        field: 'propagationPolicy',
+        badValue: policy,
+        detail: 'orphanDependents and propagationPolicy cannot be both set',
+      },
+    ]);
   }
   const propagationPolicy = policy === '' ? orphan : policyOf(policy);
   const preconditions = preconditionsOf(body['preconditions']);
