@@ -48,6 +48,7 @@ need_test() {
   need debootstrap 'makes that system' has debootstrap
   need util-linux 'enters that system' has nsenter
   need etcd-server 'one of the stores of control-plane-lite' has etcd
+  need kubernetes-client 'the stock client that control-plane-lite has to please' has kubectl
   need openssl 'makes the certificates of its test' has openssl
 }
 

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll } from 'vitest';
 import { createTempDir, type TempDir } from '../../../testing/temp.ts';
+import type { Body } from '../../plane/support.ts';
 
 /** Another release than the one in `PATH`, to try it by hand. */
 const PROGRAM = process.env['KUBECTL'] ?? 'kubectl';
@@ -33,18 +34,17 @@ export interface Watching extends AsyncDisposable {
 
 export interface Kubectl {
   /** Folder for files that commands read. */
-  readonly dir: string;
-  run(command: Command, options?: RunOptions): Promise<Ended>;
+  readonly dir: () => string;
+  readonly run: (command: Command, options?: RunOptions) => Promise<Ended>;
   /** What it prints. @throws Error if it fails */
-  ok(command: Command, options?: RunOptions): Promise<string>;
+  readonly ok: (command: Command, options?: RunOptions) => Promise<string>;
   /** What it prints of errors. @throws Error if it doesn't fail */
-  fails(command: Command, options?: RunOptions): Promise<string>;
+  readonly fails: (command: Command, options?: RunOptions) => Promise<string>;
   /** What it prints as JSON. */
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into objects of every kind
-  json(command: Command): Promise<any>;
+  readonly json: (command: Command) => Promise<Body>;
   /** The words of a table, line by line. */
-  table(command: Command): Promise<readonly (readonly string[])[]>;
-  start(command: Command): Promise<Watching>;
+  readonly table: (command: Command) => Promise<readonly (readonly string[])[]>;
+  readonly start: (command: Command) => Watching;
 }
 
 const wordsOf = (command: Command): readonly string[] =>
@@ -97,9 +97,7 @@ export function useKubectl(config: () => string): Kubectl {
   }
 
   return {
-    get dir() {
-      return home.path;
-    },
+    dir: () => home.path,
     run,
     ok,
     async fails(command, options) {
@@ -107,9 +105,9 @@ export function useKubectl(config: () => string): Kubectl {
       if (ended.code === 0) throw told(command, ended);
       return ended.err.trim();
     },
-    json: async (command) => JSON.parse(await ok([...wordsOf(command), '-o', 'json'])) as unknown,
+    json: async (command) => JSON.parse(await ok([...wordsOf(command), '-o', 'json'])) as Body,
     table: async (command) => (await ok(command)).split('\n').map((line) => line.trim().split(/ {2,}/)),
-    start: (command) => Promise.resolve(watch(startProcess(command))),
+    start: (command) => watch(startProcess(command)),
   };
 }
 
