@@ -111,16 +111,17 @@ describe('one object', () => {
   });
 
   test.each([
-    ['at once', (stored: ApiObject): ApiObject => ({ ...stored, data: { converted: 'yes' } })],
+    ['at once', (stored: ApiObject): ApiObject => ({ ...stored, data: { converted: 'yes' } }), false],
     [
       'later',
       (stored: ApiObject): Promise<ApiObject> => Promise.resolve({ ...stored, data: { converted: 'yes' } }),
+      true,
     ],
-  ])('is converted %s where it is stored in another version', async (_, fromStorage) => {
+  ])('is converted %s where it is stored in another version', async (_, fromStorage, takesTime) => {
     const stored = resourceOf('ConfigMap');
     const resource = resourceOf('ConfigMap', {
       stored,
-      conversion: { fromStorage, toStorage: (draft) => draft },
+      conversion: { fromStorage, toStorage: (draft) => draft, takesTime },
     });
     expect(jsonOf(await show({}, resource))).toMatchObject({ kind: 'ConfigMap', data: { converted: 'yes' } });
     const list = await content.list(requestOf({}), resource, {

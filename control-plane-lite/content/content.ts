@@ -6,7 +6,7 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Content } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
-import { createDeferredForm, takesTime } from './deferred-watch.ts';
+import { createDeferredForm } from './deferred-watch.ts';
 import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
 import { encodeList } from './encode-list.ts';
 import { bodyFormat, contentTypeOf, negotiate, type Offer, wantsPretty } from './negotiation.ts';
@@ -21,7 +21,7 @@ import {
   readObjectValue,
   readPatchedValue,
 } from './read-body.ts';
-import { plainSource, type Source, sourceOf } from './source.ts';
+import { plainSource, type Source, sourceOf, takesTime } from './source.ts';
 import { parseIncludeObject } from './table.ts';
 import { createWatchForms } from './watch-encoder.ts';
 

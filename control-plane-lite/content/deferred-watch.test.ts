@@ -8,7 +8,7 @@ const converted = (fromStorage: (object: ApiObject) => Promise<ApiObject>): Reso
   return resourceOf('ConfigMap', {
     schema: { ...schema, model: maps.schema.model },
     stored: maps,
-    conversion: { fromStorage, toStorage: (object) => object },
+    conversion: { fromStorage, toStorage: (object) => object, takesTime: true },
   });
 };
 

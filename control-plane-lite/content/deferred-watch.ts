@@ -4,12 +4,8 @@
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ByteSink, WatchEventType } from '../cache/contract.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
-import { convertObject, plainSource } from './source.ts';
+import { convertObjects, plainSource } from './source.ts';
 import { jsonEvent, type WatchForm } from './watch-encoder.ts';
-
-/** Whether objects are converted elsewhere. Conversions of built-in kinds are functions of ours. */
-export const takesTime = ({ conversion, schema }: Resource): boolean =>
-  conversion !== undefined && schema.typeRef === undefined;
 
 const NEWLINE = 0x0a;
 
@@ -34,9 +30,16 @@ export interface DeferredForm extends WatchForm {
 
 /** `form` is what the client asked for. */
 export function createDeferredForm(resource: Resource, form: WatchForm): DeferredForm {
-  async function convert(event: StoredEvent): Promise<Buffer> {
-    if (event.type === 'BOOKMARK') return form.encoder.bookmark(event.revision, event.initialEnd);
-    return form.event(event.type, plainSource(await convertObject(resource, event.object)));
+  const roundSize = resource.conversion?.manyFromStorage === undefined ? 1 : MAX_ROUND;
+
+  async function convert(events: readonly StoredEvent[]): Promise<readonly Buffer[]> {
+    const stored = events.flatMap((event) => (event.type === 'BOOKMARK' ? [] : [event.object]));
+    const converted = (await convertObjects(resource, stored)).values();
+    return events.map((event) => {
+      if (event.type === 'BOOKMARK') return form.encoder.bookmark(event.revision, event.initialEnd);
+      const next = converted.next();
+      return form.event(event.type, plainSource(next.done === true ? event.object : next.value));
+    });
   }
   return {
     ...form,
@@ -46,25 +49,37 @@ export function createDeferredForm(resource: Resource, form: WatchForm): Deferre
       bookmark: (revision, initialEnd) =>
         Buffer.from(`${JSON.stringify({ type: 'BOOKMARK', revision, initialEnd })}\n`),
     },
-    pass: (sink) => createConvertingSink(sink, convert, (status) => form.error(status)),
+    pass: (sink) => createConvertingSink(sink, roundSize, convert, (status) => form.error(status)),
   };
 }
 
+/** Bytes of events that wait for their conversion. More of them end the watch, which may begin anew. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+/** Events that are converted together. */
+const MAX_ROUND = 500;
+
 function createConvertingSink(
   sink: ByteSink,
-  convert: (event: StoredEvent) => Promise<Buffer>,
+  roundSize: number,
+  convert: (events: readonly StoredEvent[]) => Promise<readonly Buffer[]>,
   errorEvent: (status: object) => Buffer,
 ): ByteSink {
   let work: Promise<void> = Promise.resolve();
   let failed = false;
+  let waiting = 0;
+  const hasFailed = (): boolean => failed;
 
   async function pass(bytes: Buffer): Promise<void> {
-    for (const event of eventsOf(bytes)) {
-      if (failed) return;
-      sink.write(await convert(event));
+    if (hasFailed()) return;
+    const events = [...eventsOf(bytes)];
+    for (let at = 0; at < events.length; at += roundSize) {
+      const converted = await convert(events.slice(at, at + roundSize));
+      if (hasFailed()) return;
+      for (const event of converted) sink.write(event);
     }
   }
   function fail(error: unknown): void {
+    if (failed) return;
     failed = true;
     const message = error instanceof Error ? error.message : String(error);
     const status = new StatusError('InternalError', `conversion failed: ${message}`, { cause: error });
@@ -77,7 +92,14 @@ function createConvertingSink(
   }
   return {
     write(bytes) {
-      work = work.then(() => pass(bytes)).catch(fail);
+      waiting += bytes.length;
+      if (waiting > MAX_WAITING_BYTES && !failed) fail(new Error('conversion is slower than what changes'));
+      work = work
+        .then(() => pass(bytes))
+        .catch(fail)
+        .finally(() => {
+          waiting -= bytes.length;
+        });
     },
     end(reason) {
       work = finish(work, reason);

@@ -16,7 +16,7 @@ import type { CachedObject } from '../cache/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { type EncodeDeps, itemText, messageOf, type Showing, tableOptions } from './encode.ts';
 import { metaApiVersion, partialJson, partialMessage } from './partial.ts';
-import { isStoredForm, type Source, sourceOf } from './source.ts';
+import { isStoredForm, type Source, sourcesOf } from './source.ts';
 import { columnsJson, rowJson, TABLE_TAIL, tableHead } from './table.ts';
 
 /** A page of a list. */
@@ -28,6 +28,8 @@ export interface Page {
   readonly remaining?: number;
 }
 
+/** Items that are converted together. */
+const ROUND = 500;
 /** Work between two turns of the event loop. */
 const TURN_MS = 8;
 const COMMA = Buffer.from(',');
@@ -49,13 +51,16 @@ async function eachInTurns(
   { resource }: Showing,
   work: (source: Source, index: number) => void,
 ): Promise<void> {
+  const { items } = page;
   let turnStart = performance.now();
-  for (const [index, item] of page.items.entries()) {
-    const source = sourceOf(resource, item);
-    work(source instanceof Promise ? await source : source, index);
-    if (performance.now() - turnStart < TURN_MS) continue;
-    await nextTurn();
-    turnStart = performance.now();
+  for (let start = 0; start < items.length; start += ROUND) {
+    const sources = await sourcesOf(resource, items.slice(start, start + ROUND));
+    for (const [at, source] of sources.entries()) {
+      work(source, start + at);
+      if (performance.now() - turnStart < TURN_MS) continue;
+      await nextTurn();
+      turnStart = performance.now();
+    }
   }
 }
 

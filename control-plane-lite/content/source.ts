@@ -37,23 +37,63 @@ export function convertObject(resource: Resource, stored: ApiObject): ApiObject 
   return converted instanceof Promise ? converted.then(stamp) : stamp(converted);
 }
 
-function convertedSource(cached: CachedObject, apiVersion: string, object: ApiObject): Source {
-  const form = (name: string, make: () => Buffer): Buffer => cached.form(`${apiVersion} ${name}`, make);
-  return {
-    json: () => form('json', () => Buffer.from(JSON.stringify(object))),
-    object: () => object,
-    form,
+/** Converted when it is first needed, which it isn't where its bytes are remembered. */
+function convertedSource(cached: CachedObject, resource: Resource): Source {
+  const id = resource.conversion?.id ?? apiVersionOf(resource.info);
+  let object: ApiObject | undefined;
+  const form = (name: string, make: () => Buffer): Buffer => cached.form(`${id} ${name}`, make);
+  const made = (): ApiObject => {
+    object ??= convertNow(resource, cached.object());
+    return object;
   };
+  return { json: () => form('json', () => Buffer.from(JSON.stringify(made()))), object: made, form };
 }
+
+/** @throws Error a mistake in the program: a conversion that has to be waited for says so */
+function convertNow(resource: Resource, stored: ApiObject): ApiObject {
+  const converted = convertObject(resource, stored);
+  if (converted instanceof Promise) throw new Error(`${resource.info.plural} cannot be converted at once`);
+  return converted;
+}
+
+/** Whether objects are converted elsewhere and have to be waited for. */
+export const takesTime = ({ conversion }: Resource): boolean => conversion?.takesTime === true;
+
+/** A cached object as the resource shows it, where nobody has to be waited for: not for what takes time. */
+export const sourceNow = (resource: Resource, cached: CachedObject): Source =>
+  isStoredForm(resource) ? storedSource(cached) : convertedSource(cached, resource);
 
 /** A cached object as the resource shows it; a promise only where its conversion needs one (a webhook). */
 export function sourceOf(resource: Resource, cached: CachedObject): Source | Promise<Source> {
-  if (isStoredForm(resource)) return storedSource(cached);
-  const apiVersion = apiVersionOf(resource.info);
+  if (!takesTime(resource)) return sourceNow(resource, cached);
+  // Another answer may come next time: nothing of it is remembered.
   const object = convertObject(resource, cached.object());
-  return object instanceof Promise
-    ? object.then((converted) => convertedSource(cached, apiVersion, converted))
-    : convertedSource(cached, apiVersion, object);
+  return object instanceof Promise ? object.then(plainSource) : plainSource(object);
+}
+
+/** Objects of a page as the resource shows them, in their order; several are converted together where they can be. */
+export async function sourcesOf(
+  resource: Resource,
+  items: readonly CachedObject[],
+): Promise<readonly Source[]> {
+  if (!takesTime(resource)) return items.map((item) => sourceNow(resource, item));
+  const converted = await convertObjects(
+    resource,
+    items.map((item) => item.object()),
+  );
+  return converted.map(plainSource);
+}
+
+/** Stored objects in the resource's version, together where they can be, else one after the other. */
+export async function convertObjects(
+  resource: Resource,
+  stored: readonly ApiObject[],
+): Promise<readonly ApiObject[]> {
+  const { conversion } = resource;
+  if (conversion?.manyFromStorage !== undefined) return conversion.manyFromStorage(stored);
+  const converted: ApiObject[] = [];
+  for (const object of stored) converted.push(await convertObject(resource, object));
+  return converted;
 }
 
 const storedSource = (cached: CachedObject): Source => ({

@@ -2,12 +2,12 @@
  *  Source: document 1, 2.3, 4.5 and 6. */
 import { ENVELOPE_TAIL, envelopeHead, watchFrame, wrapMessage } from '#api/codec/api-protobuf/envelope.ts';
 import { formatYaml } from '#api/codec/yaml.ts';
-import type { CachedObject, EventEncoder, WatchEventType } from '../cache/contract.ts';
-import type { ApiObject, Resource } from '../resources/contract.ts';
+import type { EventEncoder, WatchEventType } from '../cache/contract.ts';
+import type { ApiObject } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { type EncodeDeps, enveloped, prettyJson, type Showing, tableOptions } from './encode.ts';
 import { metaApiVersion, PARTIAL_KIND, PARTIAL_TYPE, partialJson } from './partial.ts';
-import { type Source, sourceOf } from './source.ts';
+import { type Source, sourceNow } from './source.ts';
 import { columnsJson, TABLE_TAIL, tableHead, tableOf } from './table.ts';
 
 /** Everything of an event but its object. */
@@ -65,15 +65,8 @@ export function createWatchForms(deps: EncodeDeps): (showing: Showing) => WatchF
 function idOf({ resource, shape, include, pretty }: Showing, own: string): string {
   const { group, plural } = resource.info;
   const form = `${shape.mediaType} ${shape.as} ${shape.metaVersion} ${include} ${pretty ? 'pretty' : ''}`;
-  return `${group} ${apiVersionOf(resource.info)} ${plural} ${form}${own}`;
-}
-
-/** A conversion that takes its time is none for an encoder; `createDeferredForm` is for those.
- *  @throws Error a mistake in the program */
-function sourceNow(resource: Resource, cached: CachedObject): Source {
-  const source = sourceOf(resource, cached);
-  if (source instanceof Promise) throw new Error(`${resource.info.plural} cannot be converted at once`);
-  return source;
+  const conversion = resource.conversion?.id ?? '';
+  return `${group} ${apiVersionOf(resource.info)} ${plural} ${conversion} ${form}${own}`;
 }
 
 /** Where a bookmark is: an object that has nothing else. */

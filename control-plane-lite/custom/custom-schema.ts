@@ -23,9 +23,11 @@ export interface CustomSchemaOptions {
 export interface CustomSchema extends ObjectSchema {
   /** Every fault of an object by the schema; `part`: of this member alone. */
   validate(object: ApiObject, part?: 'status'): readonly FieldError[];
-  /** Leaves out what the schema doesn't have and fills in defaults, as for objects that come from another version.
-   *  The result is new. */
+  /** A stored object as it is by this schema: without what the schema doesn't have, and with its defaults. What is
+   *  kept may be shared with the argument. */
   adopt(object: ApiObject): ApiObject;
+  /** The same without the defaults, of an object that comes from another version. */
+  prune(object: ApiObject): ApiObject;
   /** Whether defaults are ever filled in. */
   readonly fills: boolean;
   /** Whether there are rules in the expression language, which are not evaluated. */
@@ -79,7 +81,9 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
     decode,
     validate,
     applyDefaults: (draft) => fillDefaults(planOf(), draft),
-    adopt: (object) => complete(readRoot(planOf(), object, { vocabulary }).value),
+    adopt: (object) => complete(readRoot(planOf(), object, { vocabulary, trustMeta: true }).value),
+    prune: (object) =>
+      complete(readRoot(planOf(), object, { vocabulary, trustMeta: true, pruneOnly: true }).value),
     describe: () => (isMembers(options.schema) ? options.schema : undefined),
     get model() {
       model ??= customModel(options.schema === undefined ? undefined : schemaOf(), vocabulary);

@@ -25,19 +25,18 @@ const MAX_UNKNOWN = 200;
 const OBJECT_META = `${META_PACKAGE}.ObjectMeta`;
 const META_MEMBERS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata']);
 
-/** Whether defaults are filled in as well. */
-type Fill = boolean;
-
 class Reader {
   readonly errors: FieldError[] = [];
   readonly unknown: FieldError[] = [];
   readonly #path: PathElement[] = [];
   readonly #vocabulary: Vocabulary;
-  readonly #fill: Fill;
+  readonly #fill: boolean;
+  readonly #trustMeta: boolean;
 
-  constructor(vocabulary: Vocabulary, fill: Fill, path: readonly PathElement[]) {
+  constructor({ vocabulary, pruneOnly = false, trustMeta = false, path = [] }: ReadValueOptions) {
     this.#vocabulary = vocabulary;
-    this.#fill = fill;
+    this.#fill = !pruneOnly;
+    this.#trustMeta = trustMeta;
     this.#path.push(...path);
   }
 
@@ -85,7 +84,7 @@ class Reader {
   }
 
   #meta(name: string, given: unknown, result: Record<string, unknown>): void {
-    if (name !== 'metadata') {
+    if (name !== 'metadata' || this.#trustMeta) {
       result[name] = given;
       return;
     }
@@ -117,12 +116,14 @@ export interface ReadValueOptions {
   readonly vocabulary: Vocabulary;
   /** Leave defaults alone. */
   readonly pruneOnly?: boolean;
+  /** Metadata was read before: take it as it is. */
+  readonly trustMeta?: boolean;
   readonly path?: readonly PathElement[];
 }
 
 /** Reads a value inside of an object. */
 export function readValue(plan: SchemaPlan, value: unknown, options: ReadValueOptions): ReadValue {
-  const reader = new Reader(options.vocabulary, options.pruneOnly !== true, options.path ?? []);
+  const reader = new Reader(options);
   return { value: reader.read(plan, value), errors: reader.errors, unknown: reader.unknown };
 }
 
@@ -132,6 +133,6 @@ export interface ReadRoot extends ReadValue {
 
 /** Reads a whole object. */
 export function readRoot(plan: SchemaPlan, value: Members, options: ReadValueOptions): ReadRoot {
-  const reader = new Reader(options.vocabulary, options.pruneOnly !== true, options.path ?? []);
+  const reader = new Reader(options);
   return { value: reader.members(plan, value, true), errors: reader.errors, unknown: reader.unknown };
 }

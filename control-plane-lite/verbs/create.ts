@@ -8,11 +8,11 @@ import type { Caller, ObjectRef, Outcome, WriteOptions } from './contract.ts';
 import {
   admissionRequest,
   bytesOf,
+  decidingResource,
   kindSubject,
   newUid,
   resourceSubject,
   storedNow,
-  storedResource,
   storeKey,
   strategyContext,
   type VerbDeps,
@@ -21,7 +21,7 @@ import {
 } from './deps.ts';
 import type { Attempt } from './live.ts';
 import { generateName } from './names.ts';
-import { fromStorageVersion, isStoredVersion, shownOf, toStorageVersion } from './versions.ts';
+import { isStoredVersion, shownDecision, shownOf, toDecidingVersion, toStoredForm } from './versions.ts';
 
 /** Tries with another generated name, should one be taken. */
 const MAX_NAME_TRIES = 8;
@@ -52,13 +52,13 @@ export async function attemptCreate(
   const { resource } = ref;
   await deps.admission.mutate(admissionRequest('CREATE', ref, { object, old: undefined }, options, caller));
   const context = strategyContext(deps, ref, options.dryRun, caller);
-  storedResource(resource).strategy.normalize?.(object);
+  decidingResource(resource).strategy.normalize?.(object);
   const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
   if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
   if (options.subresource === undefined && options.fieldManager !== '')
     track(deps, ref, object, options, context);
-  const draft = await toStorageVersion(resource, object);
-  const base = storedResource(resource);
+  const draft = await toDecidingVersion(resource, object);
+  const base = decidingResource(resource);
   prepareForCreate(base, draft, context, newUid(deps));
   const faults = validateCreate(base, draft, context);
   if (faults.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', faults);
@@ -70,7 +70,7 @@ export async function attemptCreate(
   if (options.dryRun) {
     const current = await deps.store.get(storeKey(named));
     if (current !== undefined) return { kind: 'raced', current };
-    return { kind: 'done', result: { object: await fromStorageVersion(resource, draft), created: true } };
+    return { kind: 'done', result: { object: await shownDecision(resource, draft), created: true } };
   }
   return store(deps, named, draft, context, generated);
 }
@@ -118,12 +118,13 @@ async function store(
 ): Promise<Attempt<Outcome>> {
   const { resource } = ref;
   let draft = first;
-  const release = await storedResource(resource).strategy.reserve?.(draft, undefined, context);
+  const release = await decidingResource(resource).strategy.reserve?.(draft, undefined, context);
   try {
     for (let attempt = 1; ; attempt += 1) {
       const named = { ...ref, name: draft.metadata.name ?? '' };
-      const result = await write(() => deps.store.put(storeKey(named), bytesOf(deps, draft), 'absent'));
-      if (result.ok) return { kind: 'done', result: await outcome(deps, named, draft, result.revision) };
+      const stored = await toStoredForm(resource, draft);
+      const result = await write(() => deps.store.put(storeKey(named), bytesOf(deps, stored), 'absent'));
+      if (result.ok) return { kind: 'done', result: await outcome(deps, named, stored, result.revision) };
       if (!generated || attempt === MAX_NAME_TRIES) {
         await release?.();
         return { kind: 'raced', current: result.current };
@@ -136,10 +137,15 @@ async function store(
   }
 }
 
-async function outcome(deps: VerbDeps, ref: ObjectRef, draft: ApiObject, revision: number): Promise<Outcome> {
+async function outcome(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  object: ApiObject,
+  revision: number,
+): Promise<Outcome> {
   const stored = isStoredVersion(ref.resource) ? storedNow(deps, ref, revision) : undefined;
-  const object = await shownOf(ref.resource, withResourceVersion(draft, revision));
-  return { object, created: true, ...(stored === undefined ? {} : { stored }) };
+  const shown = await shownOf(ref.resource, withResourceVersion(object, revision));
+  return { object: shown, created: true, ...(stored === undefined ? {} : { stored }) };
 }
 
 /** The same object under another generated name. */

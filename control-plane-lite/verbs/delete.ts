@@ -10,9 +10,9 @@ import {
   cacheKey,
   cacheOf,
   checkPreconditions,
+  decidingResource,
   resourceSubject,
   storedNow,
-  storedResource,
   storeKey,
   strategyContext,
   type VerbDeps,
@@ -54,7 +54,7 @@ async function attemptDelete(
   request: DeleteRequest,
   caller: Caller,
 ): Promise<Attempt<Deletion>> {
-  const base = storedResource(ref.resource);
+  const base = decidingResource(ref.resource);
   const object = copyLive(live);
   checkPreconditions(object, ref, request.preconditions);
   await deps.admission.validate(

@@ -43,8 +43,9 @@ export const newUid = (deps: VerbDeps): string => (deps.uid ?? randomUUID)();
 export const resourceSubject = ({ info }: Resource): Subject => ({ group: info.group, name: info.plural });
 export const kindSubject = ({ info }: Resource): Subject => ({ group: info.group, name: info.kind });
 
-/** The resource in its stored version, whose strategy decides. */
-export const storedResource = (resource: Resource): Resource => resource.stored ?? resource;
+/** The resource whose strategy decides: in the stored version, or in the served one where that has its own rules. */
+export const decidingResource = (resource: Resource): Resource =>
+  resource.decidesInServed === true ? resource : (resource.stored ?? resource);
 
 export const cacheKey = ({ resource, namespace, name }: ObjectRef): string =>
   resource.storage.namespaced ? `${namespace}/${name}` : name;

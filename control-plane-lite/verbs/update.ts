@@ -1,6 +1,7 @@
 /** update and patch: read, change, check, compare and set, until nobody else was faster.
  *  Source: document 1, 4.2; optimistic concurrency as upstream's registry has it. */
 import { isDeepStrictEqual } from 'node:util';
+import { copyJson } from '#api/codec/copy-json.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound, objectModified } from '#api/meta/status-errors.ts';
 import { withRevision } from '../cache/stored-form.ts';
@@ -16,10 +17,10 @@ import {
   cacheKey,
   cacheOf,
   checkResourceVersion,
+  decidingResource,
   kindSubject,
   resourceSubject,
   storedNow,
-  storedResource,
   storeKey,
   strategyContext,
   type VerbDeps,
@@ -27,7 +28,14 @@ import {
   write,
 } from './deps.ts';
 import { type Attempt, copyLive, type Live, liveOf, MAX_ATTEMPTS } from './live.ts';
-import { fromStorageVersion, isStoredVersion, shownOf, toStorageVersion } from './versions.ts';
+import {
+  fromStorageVersion,
+  isStoredVersion,
+  shownDecision,
+  shownOf,
+  toDecidingVersion,
+  toStoredForm,
+} from './versions.ts';
 
 /** @throws StatusError NotFound, Conflict, Invalid, or what the change or admission says */
 export async function updateObject(
@@ -76,15 +84,19 @@ async function attemptUpdate(
   options: UpdateOptions,
   caller: Caller,
 ): Promise<Attempt<Outcome>> {
-  const base = storedResource(ref.resource);
+  const base = decidingResource(ref.resource);
   const context = strategyContext(deps, ref, options.dryRun, caller);
-  const old = live.object();
-  const draft = await draftOf(deps, ref, { live, old }, change, options, caller, context);
+  const { resource } = ref;
+  const served = isStoredVersion(resource)
+    ? live.object()
+    : await fromStorageVersion(resource, copyLive(live));
+  const old = resource.decidesInServed === true ? served : live.object();
+  const draft = await draftOf(deps, ref, served, change, options, caller, context);
   await prepare(deps, ref, draft, old, options, context, caller);
   if (options.dryRun)
     return {
       kind: 'done',
-      result: { object: await shownOf(ref.resource, withResourceVersion(draft, live.revision)) },
+      result: { object: await shownDecision(resource, withResourceVersion(draft, live.revision)) },
     };
   if (isRemovable(draft, base)) return remove(deps, ref, live, old, draft);
   return replace(deps, ref, live, old, draft, context);
@@ -100,8 +112,9 @@ async function remove(
 ): Promise<Attempt<Outcome>> {
   const result = await write(() => deps.store.delete(storeKey(ref), live.revision));
   if (!result.ok) return { kind: 'raced', current: result.current };
-  await storedResource(ref.resource).strategy.release?.(old);
-  return { kind: 'done', result: await outcomeOf(deps, ref, draft, result.revision) };
+  await decidingResource(ref.resource).strategy.release?.(old);
+  const object = await shownDecision(ref.resource, withResourceVersion(draft, result.revision));
+  return { kind: 'done', result: { object } };
 }
 
 async function replace(
@@ -112,17 +125,18 @@ async function replace(
   draft: ApiObject,
   context: StrategyContext,
 ): Promise<Attempt<Outcome>> {
-  const release = await storedResource(ref.resource).strategy.reserve?.(draft, old, context);
+  const release = await decidingResource(ref.resource).strategy.reserve?.(draft, old, context);
   try {
-    const bytes = bytesOf(deps, draft);
-    if (isSame(bytes, live, draft, old)) {
+    const stored = await toStoredForm(ref.resource, draft);
+    const bytes = bytesOf(deps, stored);
+    if (isSame(bytes, live, stored)) {
       await release?.();
-      return { kind: 'done', result: await outcomeOf(deps, ref, old, live.revision) };
+      return { kind: 'done', result: await outcomeOf(deps, ref, live.object(), live.revision) };
     }
     const result = await write(() => deps.store.put(storeKey(ref), bytes, live.revision));
     if (result.ok) {
-      await storedResource(ref.resource).strategy.settle?.(draft, old);
-      return { kind: 'done', result: await outcomeOf(deps, ref, draft, result.revision) };
+      await decidingResource(ref.resource).strategy.settle?.(draft, old);
+      return { kind: 'done', result: await outcomeOf(deps, ref, stored, result.revision) };
     }
     await release?.();
     return { kind: 'raced', current: result.current };
@@ -132,25 +146,24 @@ async function replace(
   }
 }
 
-/** The changed object in the stored version, after mutating admission. */
+/** The changed object in the version that decides, after mutating admission. */
 async function draftOf(
   deps: VerbDeps,
   ref: ObjectRef,
-  { live, old }: { readonly live: Live; readonly old: ApiObject },
+  served: ApiObject,
   change: Change,
   options: UpdateOptions,
   caller: Caller,
   { nowMs }: StrategyContext,
 ): Promise<ApiObject> {
   const { resource } = ref;
-  const served = isStoredVersion(resource) ? old : await fromStorageVersion(resource, copyLive(live));
-  const draft = await change(await fromStorageVersion(resource, copyLive(live)));
+  const draft = await change(copyJson(served));
   checkSameObject(ref, draft, served, options.subresource ?? '');
   await deps.admission.mutate(
     admissionRequest('UPDATE', ref, { object: draft, old: served }, options, caller),
   );
   checkResourceVersion(draft, served, ref);
-  storedResource(resource).strategy.normalize?.(draft);
+  decidingResource(resource).strategy.normalize?.(draft);
   if (options.manage !== 'apply') {
     deps.track({
       live: served,
@@ -163,7 +176,7 @@ async function draftOf(
       nowMs,
     });
   }
-  return toStorageVersion(resource, draft);
+  return toDecidingVersion(resource, draft);
 }
 
 /** @throws StatusError if the new object is of another name, namespace or identity than the live one */
@@ -195,7 +208,7 @@ function checkSameObject(
       { details: { name: ref.name, kind: subject.name } },
     );
   }
-  const unconditional = storedResource(ref.resource).strategy.unconditionalUpdate ?? true;
+  const unconditional = decidingResource(ref.resource).strategy.unconditionalUpdate ?? true;
   if (!unconditional && subresource === '' && (resourceVersion === '' || resourceVersion === '0')) {
     throw invalid(kindSubject(ref.resource), ref.name, [
       {
@@ -217,7 +230,7 @@ async function prepare(
   context: StrategyContext,
   caller: Caller,
 ): Promise<void> {
-  const base = storedResource(ref.resource);
+  const base = decidingResource(ref.resource);
   const subresource = options.subresource ?? '';
   prepareForUpdate(base, draft, old, context, subresource);
   const faults = validateUpdate(base, draft, old, context, subresource);
@@ -227,10 +240,10 @@ async function prepare(
 }
 
 /** Members may stand in another order in equal objects, and when something was managed changes only with what it is. */
-function isSame(bytes: Buffer, live: Live, draft: ApiObject, old: ApiObject): boolean {
+function isSame(bytes: Buffer, live: Live, stored: ApiObject): boolean {
   const json = withRevision(bytes, live.revision);
   if (json.length !== live.json.length) return false;
-  return json.equals(live.json) || isDeepStrictEqual(comparable(draft), comparable(old));
+  return json.equals(live.json) || isDeepStrictEqual(comparable(stored), comparable(live.object()));
 }
 
 function comparable(object: ApiObject): Readonly<Record<string, unknown>> {

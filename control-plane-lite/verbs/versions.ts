@@ -21,6 +21,23 @@ export async function fromStorageVersion(resource: Resource, object: ApiObject):
   return converted;
 }
 
+/** The draft in the version whose strategy decides. */
+export function toDecidingVersion(resource: Resource, draft: ApiObject): ApiObject | Promise<ApiObject> {
+  return resource.decidesInServed === true ? draft : toStorageVersion(resource, draft);
+}
+
+/** What was decided, as it is stored. */
+export function toStoredForm(resource: Resource, draft: ApiObject): ApiObject | Promise<ApiObject> {
+  return resource.decidesInServed === true && resource.conversion !== undefined
+    ? toStorageVersion(resource, { ...draft })
+    : draft;
+}
+
+/** What a client gets to see of what was decided, which itself stays as it is. */
+export function shownDecision(resource: Resource, object: ApiObject): ApiObject | Promise<ApiObject> {
+  return resource.decidesInServed === true ? object : shownOf(resource, object);
+}
+
 /** Whether stored bytes are what clients of the resource get. */
 export const isStoredVersion = (resource: Resource): boolean =>
   resource.stored === undefined && resource.conversion === undefined;

@@ -1,0 +1,54 @@
+/** What creation and change mean for the objects of a definition. Source: document 1, 2.1; apiextensions/v1. */
+import { isDeepStrictEqual } from 'node:util';
+import { methodNotSupported } from '#api/meta/status-errors.ts';
+import type { ApiObject, PartStrategy, ResourceInfo, Strategy } from '../resources/contract.ts';
+import { keepAllBut } from '../resources/generic.ts';
+import type { CustomTable } from './custom-rows.ts';
+import type { CustomSchema } from './custom-schema.ts';
+
+export interface CustomStrategyOptions {
+  readonly info: ResourceInfo;
+  readonly schema: CustomSchema;
+  readonly row: CustomTable['row'];
+  /** The definition is being deleted: nothing new is made. */
+  readonly terminating: boolean;
+}
+
+const STATUS = 'status';
+
+/** What a change is no change of the object's purpose: metadata always, and the status where it is a part. */
+function purposeOf(object: ApiObject, hasStatus: boolean): Readonly<Record<string, unknown>> {
+  const { metadata: _, apiVersion: _a, kind: _k, ...members } = object;
+  if (hasStatus) delete members[STATUS];
+  return members;
+}
+
+export function customStrategy({ info, schema, row, terminating }: CustomStrategyOptions): Strategy {
+  const hasStatus = info.subresources.has(STATUS);
+  return {
+    row,
+    unconditionalUpdate: false,
+    countsGeneration: true,
+    generationChanged: (object, old) =>
+      !isDeepStrictEqual(purposeOf(object, hasStatus), purposeOf(old, hasStatus)),
+    prepareForCreate(draft) {
+      // Also for those who apply, for whom nothing new is to be made either.
+      if (terminating) throw methodNotSupported({ group: info.group, name: info.plural }, 'create');
+      if (!hasStatus) return;
+      delete draft[STATUS];
+      // A default of the status is shown from the beginning.
+      schema.applyDefaults(draft);
+    },
+    validate: (object) => schema.validate(object),
+  };
+}
+
+/** The parts in which a custom resource may be changed. */
+export function customParts(schema: CustomSchema): Readonly<Record<string, PartStrategy>> {
+  return {
+    [STATUS]: {
+      prepareForUpdate: (draft, old) => keepAllBut(draft, old, STATUS),
+      validateUpdate: (object) => schema.validate(object, STATUS),
+    },
+  };
+}

@@ -1,0 +1,45 @@
+/** A custom resource definition as the rest of this room reads it. Pure. Source: apiextensions/v1. */
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionNames,
+  CustomResourceDefinitionVersion,
+} from '#api/schema/gen/apiextensions-v1.ts';
+import type { ApiObject } from '../resources/contract.ts';
+import { typed } from '../resources/view.ts';
+
+/** Holds a definition that is being deleted until its objects are gone. */
+export const cleanupFinalizer = (apiGroupDomain: string): string =>
+  `customresourcecleanup.apiextensions.${apiGroupDomain}`;
+
+export type ConditionType = 'NamesAccepted' | 'Established' | 'Terminating' | 'NonStructuralSchema';
+
+export function holds(definition: CustomResourceDefinition, type: ConditionType): boolean {
+  return definition.status?.conditions?.some((each) => each.type === type && each.status === 'True') === true;
+}
+
+/** The definition's names with those that it leaves out. */
+export function completeNames(names: CustomResourceDefinitionNames): Required<CustomResourceDefinitionNames> {
+  const { plural, singular = '', kind, listKind = '', shortNames = [], categories = [] } = names;
+  return {
+    plural,
+    kind,
+    singular: singular === '' ? kind.toLowerCase() : singular,
+    listKind: listKind === '' ? `${kind}List` : listKind,
+    shortNames,
+    categories,
+  };
+}
+
+export const definitionOf = (object: ApiObject): CustomResourceDefinition =>
+  typed<CustomResourceDefinition>(object);
+
+/** The version that objects are stored in; every valid definition has one. */
+export function storageVersion({
+  spec,
+}: CustomResourceDefinition): CustomResourceDefinitionVersion | undefined {
+  return spec.versions.find(({ storage }) => storage);
+}
+
+/** Where the objects are. */
+export const storagePrefix = ({ spec }: CustomResourceDefinition): string =>
+  `/registry/${spec.group}/${spec.names.plural}/`;
