@@ -1,4 +1,5 @@
 /** What the conformance tests share: a server for each file, requests in a few words, watches as they come in. */
+import { writeFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Dispatcher, request } from 'undici';
 import { afterAll, beforeAll } from 'vitest';
@@ -6,6 +7,7 @@ import { type ApiProtobuf, createApiProtobuf } from '#api/codec/api-protobuf.ts'
 import type { ListMeta, ObjectMeta, StatusDetails } from '#api/schema/gen/meta-v1.ts';
 import { VOCABULARIES, type Vocabulary, type VocabularyName } from '#api/vocabulary.ts';
 import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { createTempDir, type TempDir } from '../../testing/temp.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -194,18 +196,31 @@ function createClient(url: () => string, common: () => Options): Client {
   };
 }
 
+/** Flags, or what makes them and the files that they name in a folder that goes with the server. */
+type Flags = readonly string[] | ((dir: string) => Promise<readonly string[]>);
+
+/** Lets in a user for each line `token,name,uid,"groups"`. */
+export const tokens =
+  (...lines: readonly string[]): Flags =>
+  async (dir) => {
+    await writeFile(`${dir}/tokens`, `${lines.join('\n')}\n`);
+    return ['--token-auth-file', `${dir}/tokens`];
+  };
+
 /** A server for the tests of a file (or of a `describe`): started before them, ended after. */
-export function usePlane(
-  vocabulary: VocabularyName = 'plat',
-  flags: readonly string[] | (() => Promise<readonly string[]>) = [],
-): Plane {
+export function usePlane(vocabulary: VocabularyName = 'plat', flags: Flags = []): Plane {
   let server: TestPlane;
+  let dir: TempDir | undefined;
   let names = 0;
   beforeAll(async () => {
-    const more = typeof flags === 'function' ? await flags() : flags;
+    dir = typeof flags === 'function' ? await createTempDir('na-flags-') : undefined;
+    const more = typeof flags === 'function' ? await flags(dir?.path ?? '') : flags;
     server = await startTestPlane(['--vocabulary', vocabulary, ...more]);
   });
-  afterAll(() => server[Symbol.asyncDispose]());
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]();
+    await dir?.[Symbol.asyncDispose]();
+  });
   const words = VOCABULARIES[vocabulary];
   const url = (): string => server.url;
   const client = createClient(url, () => ({ dispatcher: server.agent }));
