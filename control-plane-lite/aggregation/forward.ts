@@ -3,7 +3,7 @@ import type { Agent } from 'node:https';
 import type { Clock } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Identity } from '#api/pki/certificate.ts';
-import type { ApiRequest, ApiResponse, RawExchange } from '../http/contract.ts';
+import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import { proxyRequest } from '../http/proxy.ts';
 import { splitTarget } from '../http/request-info.ts';
 import { isLongRunning } from '../http/timeouts.ts';
@@ -22,10 +22,12 @@ export interface ForwardDeps {
   readonly answerTimeoutMs: number;
 }
 
-/** As the client sent it, escapes and all. */
-function pathOf({ message }: RawExchange): string {
-  const { path, query } = splitTarget(message.url ?? '/');
-  return query === '' ? path : `${path}?${query}`;
+/** The path as this server read it, so that the other one reads nothing else than what was allowed; the query as the
+ *  client sent it. */
+export function targetPath(path: string, target: string): string {
+  const { query } = splitTarget(target);
+  const encoded = encodeURI(path).replaceAll('?', '%3F').replaceAll('#', '%23');
+  return query === '' ? encoded : `${encoded}?${query}`;
 }
 
 /** @throws StatusError ServiceUnavailable, Forbidden */
@@ -39,7 +41,7 @@ export function forwardTo(deps: ForwardDeps, api: RemoteApi, request: ApiRequest
     kind: 'raw',
     run: (raw) =>
       proxyRequest(request, {
-        target: { ...way.address, path: pathOf(raw) },
+        target: { ...way.address, path: targetPath(request.info.path, raw.message.url ?? '/') },
         tls,
         headers,
         agent: deps.agent,

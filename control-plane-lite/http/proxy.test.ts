@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { connect as connectTls, type TLSSocket } from 'node:tls';
 import { Agent, request } from 'undici';
 import { afterAll, describe, expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
 import type { Handler } from './contract.ts';
 import { type ProxyOptions, proxyRequest } from './proxy.ts';
 import { createTestAuthority } from './testing/certificates.ts';
@@ -100,6 +101,18 @@ describe.each(['http1', 'http2'] as const)('a request passed through, asked over
     });
     for (const name of ['authorization', 'impersonate-user', 'te'])
       expect(seen?.headers[name]).toBeUndefined();
+  });
+
+  test('waits for an answer no longer than it may', async () => {
+    const clock = createFakeClock();
+    const arrived = Promise.withResolvers<void>();
+    await using target = await startTarget(() => arrived.resolve());
+    await using proxy = await startProxy(target.port, { clock, answerTimeoutMs: 1000 });
+    const answer = request(`${proxy.url}${base}/`, { dispatcher });
+    await arrived.promise;
+    await clock.advance(1000);
+    const { statusCode, body } = await answer;
+    expect([statusCode, await body.text()]).toEqual([503, expect.stringContaining('no answer in time')]);
   });
 
   test('gives redirects back as they are', async () => {

@@ -22,7 +22,13 @@ describe('loadIdentity', () => {
     const serving = new X509Certificate(made.serving.certificate);
     expect(serving.checkIssued(new X509Certificate(made.authority.certificate))).toBe(true);
     const platconfigFile = await writeAdminPlatconfig(dir.path, made, 'https://127.0.0.1:6443');
-    const files = ['admin.platconfig', 'pki/ca.key', 'pki/apiserver.key', 'pki/admin.key'];
+    const front = new X509Certificate(made.requestHeader.certificate);
+    expect(front.subject).toBe('CN=front-proxy-client');
+    expect(front.checkIssued(new X509Certificate(made.requestHeaderAuthority.certificate))).toBe(true);
+    // Who proves itself by one authority is nobody by the other.
+    expect(front.verify(new X509Certificate(made.authority.certificate).publicKey)).toBe(false);
+    const keys = ['ca', 'apiserver', 'admin', 'front-proxy-ca', 'front-proxy-client'];
+    const files = ['admin.platconfig', ...keys.map((name) => `pki/${name}.key`)];
     const modes = await Promise.all(
       files.map(async (file) => (await stat(join(options.dir, file))).mode & 0o777),
     );
