@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { formatTable, judge, median, type RowFacts, unmeasured } from './table.ts';
 
 const RATIO: RowFacts = { name: 'r', title: 'row', unit: 's', budget: 1.2, limits: 'ratio' };
+const RATE: RowFacts = { name: 'n', title: 'rate', unit: '/s', budget: 2000, limits: 'atLeast' };
 const VALUE: RowFacts = { name: 'v', title: 'other row', unit: 'MiB', budget: 100, limits: 'value' };
 
 describe('judge', () => {
@@ -11,6 +12,8 @@ describe('judge', () => {
     ['a ratio without a floor', RATIO, { value: 0.1 }, false],
     ['a value within its budget', VALUE, { value: 100 }, true],
     ['a value over its budget, whatever its floor', VALUE, { value: 101, floor: 100 }, false],
+    ['a rate at its budget', RATE, { value: 2000 }, true],
+    ['a rate below its budget', RATE, { value: 1999 }, false],
     ['a good value with a fault', VALUE, { value: 1, fault: 'a container was restarted' }, false],
   ])('%s', (_, row, measurement, ok) => {
     expect(judge(row, measurement).ok).toBe(ok);
@@ -37,5 +40,10 @@ describe('formatTable', () => {
     expect(table).toContain('2.50 ×');
     expect(table.split('\n')[1]).toMatch(/≤ 1\.2 ×\s+MISSED$/);
     expect(table.split('\n')[2]).toMatch(/MISSED: the agent ended$/);
+  });
+
+  test('shows a rate with what else is known', () => {
+    const table = formatTable([[RATE, judge(RATE, { value: 2345.6, detail: '200 MiB' })]]);
+    expect(table.split('\n')[1]).toMatch(/2346 \/s .*≥ 2000 \/s +ok +200 MiB$/);
   });
 });

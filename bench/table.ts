@@ -6,10 +6,10 @@ export interface RowFacts {
   readonly name: string;
   readonly title: string;
   /** Unit of value and floor. */
-  readonly unit: 's' | 'MiB' | '%';
+  readonly unit: 's' | 'ms' | '/s' | 'MiB' | '%';
   readonly budget: number;
-  /** What the budget limits: value divided by floor, or the value itself. */
-  readonly limits: 'ratio' | 'value';
+  /** What the budget limits: value divided by floor, the value itself, or the value from below. */
+  readonly limits: 'ratio' | 'value' | 'atLeast';
 }
 
 export interface Measurement {
@@ -18,6 +18,8 @@ export interface Measurement {
   readonly floor?: number;
   /** What went wrong in spite of the value. */
   readonly fault?: string;
+  /** What else is worth knowing. */
+  readonly detail?: string;
 }
 
 /** A row as `--json` writes it. */
@@ -31,14 +33,14 @@ export interface Result {
   readonly ok: boolean;
   /** Why the row has no value or fails in spite of it. */
   readonly fault?: string;
+  readonly detail?: string;
 }
 
 const round = (value: number): number => Number(value.toPrecision(4));
 
 /** Judges one measurement. A measurement with a fault is never ok. */
-export function judge(row: RowFacts, { value, floor, fault }: Measurement): Result {
-  const ratio = floor === undefined || floor === 0 || row.limits === 'value' ? null : value / floor;
-  const judged = row.limits === 'ratio' ? ratio : value;
+export function judge(row: RowFacts, { value, floor, fault, detail }: Measurement): Result {
+  const ratio = floor === undefined || floor === 0 || row.limits !== 'ratio' ? null : value / floor;
   return {
     name: row.name,
     value: round(value),
@@ -46,9 +48,15 @@ export function judge(row: RowFacts, { value, floor, fault }: Measurement): Resu
     floor: floor === undefined ? null : round(floor),
     ratio: ratio === null ? null : round(ratio),
     budget: row.budget,
-    ok: fault === undefined && judged !== null && judged <= row.budget,
+    ok: fault === undefined && isWithin(row, row.limits === 'ratio' ? ratio : value),
     ...(fault === undefined ? {} : { fault }),
+    ...(detail === undefined ? {} : { detail }),
   };
+}
+
+function isWithin({ limits, budget }: RowFacts, judged: number | null): boolean {
+  if (judged === null) return false;
+  return limits === 'atLeast' ? judged >= budget : judged <= budget;
 }
 
 /** The result of a row that could not be measured. */
@@ -67,23 +75,28 @@ export function median(values: readonly number[]): number {
 }
 
 const amount = (value: number | null, unit: string): string =>
-  value === null ? '–' : `${value.toPrecision(3)} ${unit}`;
+  value === null ? '–' : `${value < 1000 ? value.toPrecision(3) : value.toFixed(0)} ${unit}`;
+
+function budgetText({ limits, budget, unit }: RowFacts): string {
+  if (limits === 'ratio') return `≤ ${budget} ×`;
+  return `${limits === 'atLeast' ? '≥' : '≤'} ${budget} ${unit}`;
+}
 
 function cells(row: RowFacts, result: Result): readonly string[] {
-  const budget = row.limits === 'ratio' ? `≤ ${row.budget} ×` : `≤ ${row.budget} ${row.unit}`;
   return [
     row.title,
     amount(result.value, row.unit),
     amount(result.floor, row.unit),
     result.ratio === null ? '–' : `${result.ratio.toFixed(2)} ×`,
-    budget,
+    budgetText(row),
     result.ok ? 'ok' : `MISSED${result.fault === undefined ? '' : `: ${result.fault}`}`,
+    result.detail ?? '',
   ];
 }
 
 /** Lines of a table for people. */
 export function formatTable(rows: readonly (readonly [RowFacts, Result])[]): string {
-  const head = ['what', 'value', 'floor', 'ratio', 'budget', ''];
+  const head = ['what', 'value', 'floor', 'ratio', 'budget', '', ''];
   const lines = [head, ...rows.map(([row, result]) => cells(row, result))];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   const format = (line: readonly string[]): string =>

@@ -8,6 +8,8 @@ import { createTempDir } from '../../../testing/temp.ts';
 export interface EtcdMember {
   /** `http://127.0.0.1:…` */
   readonly url: string;
+  /** While it runs. */
+  readonly pid: number | undefined;
   /** As a crash. */
   readonly kill: () => Promise<void>;
   /** Starts it again on what it had. */
@@ -79,6 +81,9 @@ function createMember(url: string, args: readonly string[]): EtcdMember {
 
   return {
     url,
+    get pid() {
+      return child?.pid;
+    },
     kill,
     async start() {
       const started = spawn('etcd', args, { stdio: ['ignore', 'ignore', 'pipe'] });

@@ -1,0 +1,143 @@
+/** The load on the API server: clients that each wait for their answer before they ask again, and watchers. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { type HttpClient, type Reply, requestBytes } from './http-client.ts';
+import { PODS_PATH, podBody, podName } from './pod.ts';
+
+/** As many as design.md says. */
+export const POD_COUNT = 5000;
+export const WATCHER_COUNT = 50;
+/** Created before the clock starts: a server compiles its hot paths as they get hot. */
+const WARM_UP = 1000;
+/** Watchers whose events are timed; all are counted. */
+const TIMED_WATCHERS = 5;
+/** Until the last event must have come. */
+const LAST_EVENT_MS = 10_000;
+
+export interface CreateFigures {
+  readonly perSecond: number;
+  /** From a create's request to its event at a watcher, 99th percentile. */
+  readonly watchP99Ms: number;
+  /** What was wrong with answers or events. */
+  readonly fault: string | undefined;
+}
+
+export interface RateFigures {
+  readonly perSecond: number;
+  readonly fault: string | undefined;
+}
+
+export interface Load {
+  /** Creates the pods while the watchers watch; the first call does it, later ones have its figures. */
+  readonly create: () => Promise<CreateFigures>;
+  /** Requests by all clients, numbered from `from`. */
+  readonly send: (count: number, make: (index: number) => Buffer, status: number) => Promise<RateFigures>;
+}
+
+export interface LoadDeps {
+  readonly clients: readonly HttpClient[];
+  readonly connect: () => Promise<HttpClient>;
+  readonly say: (line: string) => void;
+}
+
+export function createLoad({ clients, connect, say }: LoadDeps): Load {
+  let created: Promise<CreateFigures> | undefined;
+
+  async function send(
+    from: number,
+    to: number,
+    make: (index: number) => Buffer,
+    status: number,
+  ): Promise<RateFigures> {
+    let next = from;
+    let fault: string | undefined;
+    const startMs = performance.now();
+    await Promise.all(
+      clients.map(async (client) => {
+        for (let index = next++; index < to; index = next++) {
+          const reply = await client.send(make(index));
+          if (reply.status !== status) fault = faultOf(reply);
+        }
+      }),
+    );
+    return { perSecond: ((to - from) * 1000) / (performance.now() - startMs), fault };
+  }
+
+  async function create(): Promise<CreateFigures> {
+    const sentMs = new Map<string, number>();
+    const make = (index: number): Buffer => {
+      sentMs.set(podName(index), performance.now());
+      return requestBytes('POST', PODS_PATH, podBody(index));
+    };
+    const watchers = await watch(connect, sentMs);
+    await send(0, WARM_UP, make, 201);
+    watchers.begin();
+    const { perSecond, fault } = await send(WARM_UP, POD_COUNT, make, 201);
+    const seen = await watchers.end();
+    const expected = POD_COUNT * WATCHER_COUNT;
+    say(`${POD_COUNT} pods created, ${seen.events} events seen`);
+    const lost = seen.events === expected ? undefined : `${seen.events} events instead of ${expected}`;
+    return { perSecond, watchP99Ms: seen.p99Ms, fault: fault ?? lost };
+  }
+
+  return {
+    create() {
+      created ??= create();
+      return created;
+    },
+    send: (count, make, status) => send(0, count, make, status),
+  };
+}
+
+const faultOf = ({ status, body }: Reply): string => `${status}: ${body.toString('utf8', 0, 200)}`;
+
+interface Watchers {
+  /** Times what comes from now on. */
+  readonly begin: () => void;
+  /** Waits for the last event and closes. */
+  readonly end: () => Promise<{ readonly events: number; readonly p99Ms: number }>;
+}
+
+async function watch(
+  connect: () => Promise<HttpClient>,
+  sentMs: ReadonlyMap<string, number>,
+): Promise<Watchers> {
+  const watchers = await Promise.all(Array.from({ length: WATCHER_COUNT }, connect));
+  const all = Promise.withResolvers<void>();
+  let events = 0;
+  let delays: number[] = [];
+  const onEvent = (bytes: Buffer, at: number, timed: boolean): void => {
+    events += 1;
+    if (events === POD_COUNT * WATCHER_COUNT) all.resolve();
+    if (!timed) return;
+    const sent = sentMs.get(nameAfter(bytes, at));
+    if (sent !== undefined) delays.push(performance.now() - sent);
+  };
+  for (const [index, watcher] of watchers.entries()) {
+    watcher.stream(requestBytes('GET', `${PODS_PATH}?watch=1`), (bytes) => {
+      for (let at = bytes.indexOf(ADDED); at >= 0; at = bytes.indexOf(ADDED, at + ADDED.length)) {
+        onEvent(bytes, at, index < TIMED_WATCHERS);
+      }
+    });
+  }
+  return {
+    begin() {
+      delays = [];
+    },
+    async end() {
+      await Promise.race([all.promise, wait(LAST_EVENT_MS)]);
+      for (const watcher of watchers) watcher.close();
+      const sorted = delays.toSorted((a, b) => a - b);
+      return { events, p99Ms: sorted[Math.floor(sorted.length * 0.99)] ?? Number.POSITIVE_INFINITY };
+    },
+  };
+}
+
+const ADDED = Buffer.from('"type":"ADDED"');
+const NAME = Buffer.from('"name":"');
+
+/** The first name after the offset, if it came with the same bytes. */
+function nameAfter(bytes: Buffer, at: number): string {
+  const start = bytes.indexOf(NAME, at);
+  if (start < 0) return '';
+  return bytes.toString('latin1', start + NAME.length, bytes.indexOf('"', start + NAME.length));
+}

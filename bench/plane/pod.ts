@@ -1,0 +1,42 @@
+/** The pods that the API server is measured with: of the size that pods of the field have. */
+
+export const PODS_PATH = '/api/v1/namespaces/default/pods';
+/** Pods that share a label. */
+export const GROUPS = 10;
+
+export const podName = (index: number): string => `pod-${index}`;
+
+/** JSON to be sent. */
+export function podBody(index: number): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: {
+      name: podName(index),
+      labels: { app: `app-${index % GROUPS}`, tier: index % 2 === 0 ? 'front' : 'back' },
+      annotations: { note: 'x'.repeat(100) },
+    },
+    spec: {
+      nodeName: `node-${index % 50}`,
+      containers: [
+        {
+          name: 'main',
+          image: 'registry.example/app:1.2.3',
+          command: ['/bin/app', '--serve'],
+          env: [
+            { name: 'MODE', value: 'fast' },
+            { name: 'LEVEL', value: '2' },
+          ],
+          ports: [{ containerPort: 8080, name: 'http' }],
+          resources: {
+            requests: { cpu: '100m', memory: '64Mi' },
+            limits: { cpu: '200m', memory: '128Mi' },
+          },
+          volumeMounts: [{ name: 'data', mountPath: '/data' }],
+          readinessProbe: { httpGet: { path: '/ready', port: 8080 } },
+        },
+      ],
+      volumes: [{ name: 'data', emptyDir: {} }],
+    },
+  });
+}

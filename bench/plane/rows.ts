@@ -1,0 +1,195 @@
+/** The rows of the API server, the same for both stores. */
+import type { RowOn } from '../row.ts';
+import { type Measurement, median } from '../table.ts';
+import { requestBytes } from './http-client.ts';
+import { POD_COUNT, WATCHER_COUNT } from './load.ts';
+import { GROUPS, PODS_PATH, podName } from './pod.ts';
+import type { PlaneBench, StoreKind } from './setup.ts';
+
+type PlaneRow = RowOn<PlaneBench>;
+
+const GETS = 20_000;
+const PATCHES = 10_000;
+const LIST_REPEATS = 9;
+const PAGE = 500;
+/** Coprime with the number of pods: every pod has its turn, none soon again. */
+const STRIDE = 7;
+
+const anyPod = (index: number): string => `${PODS_PATH}/${podName((index * STRIDE) % POD_COUNT)}`;
+
+async function memoryText({ memory }: PlaneBench): Promise<string> {
+  const { serverMiB, etcdMiB } = await memory();
+  const etcd = etcdMiB === undefined ? '' : `, etcd ${etcdMiB.toFixed(0)} MiB`;
+  return `server ${serverMiB.toFixed(0)} MiB${etcd}`;
+}
+
+/** A measurement with the memory that the server holds after it. */
+async function withMemory(bench: PlaneBench, value: number, fault: string | undefined): Promise<Measurement> {
+  return { value, detail: await memoryText(bench), ...(fault === undefined ? {} : { fault }) };
+}
+
+async function measureCreate(bench: PlaneBench): Promise<Measurement> {
+  const { perSecond, fault } = await bench.load.create();
+  return withMemory(bench, perSecond, fault);
+}
+
+async function measureWatch(bench: PlaneBench): Promise<Measurement> {
+  const { watchP99Ms, fault } = await bench.load.create();
+  return withMemory(bench, watchP99Ms, fault);
+}
+
+async function measureMemory(bench: PlaneBench): Promise<Measurement> {
+  await bench.load.create();
+  const { serverMiB } = await bench.memory();
+  return withMemory(bench, serverMiB, undefined);
+}
+
+async function measureGet(bench: PlaneBench): Promise<Measurement> {
+  await bench.load.create();
+  const { perSecond, fault } = await bench.load.send(
+    GETS,
+    (index) => requestBytes('GET', anyPod(index)),
+    200,
+  );
+  return withMemory(bench, perSecond, fault);
+}
+
+async function measurePatch(bench: PlaneBench): Promise<Measurement> {
+  await bench.load.create();
+  const make = (index: number): Buffer => {
+    const patch = JSON.stringify({ metadata: { labels: { generation: String(index) } } });
+    return requestBytes('PATCH', anyPod(index), patch, 'application/merge-patch+json');
+  };
+  const { perSecond, fault } = await bench.load.send(PATCHES, make, 200);
+  return withMemory(bench, perSecond, fault);
+}
+
+/** Time of one reading by one client, the median of several, in ms. `read` gives the number of items. */
+async function measureReading(
+  bench: PlaneBench,
+  expected: number,
+  read: (path: string) => Promise<number>,
+  path: string,
+): Promise<Measurement> {
+  await bench.load.create();
+  const times: number[] = [];
+  let fault: string | undefined;
+  for (let round = 0; round < LIST_REPEATS; round += 1) {
+    const startMs = performance.now();
+    const items = await read(path);
+    times.push(performance.now() - startMs);
+    if (items !== expected) fault = `${items} pods instead of ${expected}`;
+  }
+  return withMemory(bench, median(times), fault);
+}
+
+const ITEM = Buffer.from('"kind":"Pod"');
+
+function countItems(body: Buffer): number {
+  let items = 0;
+  for (let at = body.indexOf(ITEM); at >= 0; at = body.indexOf(ITEM, at + ITEM.length)) items += 1;
+  return items;
+}
+
+async function readOnce({ clients }: PlaneBench, path: string): Promise<Buffer> {
+  const [client] = clients;
+  if (client === undefined) throw new Error('there is no client');
+  return (await client.send(requestBytes('GET', path))).body;
+}
+
+async function measureList(bench: PlaneBench, selector: string, expected: number): Promise<Measurement> {
+  const read = async (path: string): Promise<number> => countItems(await readOnce(bench, path));
+  return measureReading(bench, expected, read, `${PODS_PATH}${selector}`);
+}
+
+function measurePages(bench: PlaneBench): Promise<Measurement> {
+  const readAll = async (path: string): Promise<number> => {
+    let items = 0;
+    let token = '';
+    do {
+      const body = await readOnce(bench, `${path}&continue=${token}`);
+      items += countItems(body);
+      token = /"continue":"([^"]*)"/.exec(body.toString('latin1', 0, 500))?.[1] ?? '';
+    } while (token !== '');
+    return items;
+  };
+  return measureReading(bench, POD_COUNT, readAll, `${PODS_PATH}?limit=${PAGE}`);
+}
+
+const ROWS: readonly PlaneRow[] = [
+  {
+    name: 'api-start',
+    title: 'API: start on an empty store → ready',
+    unit: 's',
+    budget: 1,
+    limits: 'value',
+    measure: (bench) => withMemory(bench, bench.startedS, undefined),
+  },
+  {
+    name: 'api-create',
+    title: `API: create, 32 clients, ${WATCHER_COUNT} watchers`,
+    unit: '/s',
+    budget: 2000,
+    limits: 'atLeast',
+    measure: measureCreate,
+  },
+  {
+    name: 'api-watch',
+    title: 'API: delivery to watchers during that, p99',
+    unit: 'ms',
+    budget: 100,
+    limits: 'value',
+    measure: measureWatch,
+  },
+  {
+    name: 'api-memory',
+    title: `API: resident memory after ${POD_COUNT} pods`,
+    unit: 'MiB',
+    budget: 250,
+    limits: 'value',
+    measure: measureMemory,
+  },
+  { name: 'api-get', title: 'API: get', unit: '/s', budget: 6000, limits: 'atLeast', measure: measureGet },
+  {
+    name: 'api-patch',
+    title: 'API: patch',
+    unit: '/s',
+    budget: 2500,
+    limits: 'atLeast',
+    measure: measurePatch,
+  },
+  {
+    name: 'api-list',
+    title: `API: list ${POD_COUNT} pods`,
+    unit: 'ms',
+    budget: 50,
+    limits: 'value',
+    measure: (bench) => measureList(bench, '', POD_COUNT),
+  },
+  {
+    name: 'api-label',
+    title: `API: list a ${GROUPS}th of them by label`,
+    unit: 'ms',
+    budget: 25,
+    limits: 'value',
+    measure: (bench) => measureList(bench, '?labelSelector=app%3Dapp-1', POD_COUNT / GROUPS),
+  },
+  {
+    name: 'api-pages',
+    title: `API: list them in pages of ${PAGE}`,
+    unit: 'ms',
+    budget: 80,
+    limits: 'value',
+    measure: measurePages,
+  },
+];
+
+/** The rows for a store; those on etcd are named for it. */
+export function planeRows(kind: StoreKind): readonly PlaneRow[] {
+  if (kind === 'embedded') return ROWS;
+  return ROWS.map((row) => ({
+    ...row,
+    name: `${row.name}-etcd`,
+    title: row.title.replace('API', 'API on etcd'),
+  }));
+}

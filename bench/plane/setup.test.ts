@@ -1,0 +1,18 @@
+import { describe, expect, test } from 'vitest';
+import { launcherSettings } from './setup.ts';
+
+const SCRIPT = `#!/bin/sh
+NODE_COMPILE_CACHE=\${NODE_COMPILE_CACHE:-$here/cache}
+MALLOC_ARENA_MAX=\${MALLOC_ARENA_MAX:-2}
+export MALLOC_ARENA_MAX
+exec "$node" --max-semi-space-size=8 "$here/control-plane-lite/bin.ts" "$@"
+`;
+
+describe('launcherSettings', () => {
+  test('takes what the script gives to Node, and leaves out what depends on the installation', () => {
+    expect(launcherSettings(SCRIPT)).toEqual({
+      nodeFlags: ['--max-semi-space-size=8'],
+      environment: { MALLOC_ARENA_MAX: '2' },
+    });
+  });
+});
