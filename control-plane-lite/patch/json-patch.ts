@@ -191,14 +191,17 @@ function remove(state: State, path: Pointer): unknown {
   return value;
 }
 
+/** Makes members that are not there, as upstream does: stock clients replace annotations that an object may lack. */
 function replace(state: State, path: Pointer, value: unknown): void {
   checkDepth(path, value);
-  valueAt(state.root, path);
   if (path.length === 0) {
     state.root = value;
     return;
   }
   const { holder, token } = holderOf(state.root, path);
-  if (Array.isArray(holder)) holder[Number(token)] = value;
-  else if (isObject(holder)) setOwn(holder, token, value);
+  if (isObject(holder)) setOwn(holder, token, value);
+  else {
+    valueAt(state.root, path);
+    if (Array.isArray(holder)) holder[Number(token)] = value;
+  }
 }
