@@ -22,7 +22,7 @@ export interface ApplierDeps {
   readonly tree: Tree;
   readonly log: Logger;
   /** The object that stored bytes were made of, if known. */
-  readonly made: (stored: Buffer) => ApiObject | undefined;
+  readonly made: (key: string, stored: Buffer) => ApiObject | undefined;
   /** Called when the revision has risen. */
   readonly onRevision: (revision: number) => void;
 }
@@ -84,7 +84,7 @@ function applyEvent({ tree, made, log }: ApplierDeps, event: StoreEvent): void {
     return;
   }
   try {
-    resource.put(relative, revision, withRevision(event.value, revision), made(event.value));
+    resource.put(relative, revision, withRevision(event.value, revision), made(key, event.value));
   } catch (error) {
     // Better not to show the object than to show what it no longer is.
     log.error({ err: error, key }, 'Stored bytes could not be read');

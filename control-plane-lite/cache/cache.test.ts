@@ -168,7 +168,7 @@ describe('cached objects', () => {
     await using fixture = createCacheFixture();
     await fixture.start();
     const stored = toStored(podOf('n/a', { node: 'n1' }));
-    fixture.cache.offer(stored, podOf('n/a', { node: 'offered' }));
+    fixture.cache.offer('/registry/pods/n/a', stored, podOf('n/a', { node: 'offered' }));
     await fixture.store.put('/registry/pods/n/a', stored, 'absent');
     expect(fixture.pods.get('n/a')?.fields['spec.nodeName']).toBe('offered');
   });

@@ -12,6 +12,7 @@ import type { FanOut } from './fan-out.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { createKeeper } from './keeper.ts';
 import { shareQuestion } from './newest.ts';
+import { createOffers } from './offers.ts';
 import { listPast } from './past-list.ts';
 import { createResourceCache, type FedResourceCache } from './resource-cache.ts';
 import { createRetention, type Retention } from './retention.ts';
@@ -108,7 +109,7 @@ interface Intake {
 function createIntake(
   { clock, log }: CacheDeps,
   settings: Settings,
-  made: (stored: Buffer) => ApiObject | undefined,
+  made: (key: string, stored: Buffer) => ApiObject | undefined,
 ): Intake {
   const onError = (error: unknown, key: string): void => log.error({ err: error, key }, UNREADABLE);
   const tree = createTree({ onError });
@@ -164,8 +165,10 @@ function asUnavailable(error: unknown, revision: number): Error {
 export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache {
   const { store, clock, log, random } = deps;
   const settings = { ...DEFAULTS, ...options };
-  const offered = new WeakMap<Buffer, ApiObject>();
-  const { tree, applier, waiters, retention } = createIntake(deps, settings, (stored) => offered.get(stored));
+  const offers = createOffers();
+  const { tree, applier, waiters, retention } = createIntake(deps, settings, (key, stored) =>
+    offers.take(key, stored),
+  );
   const createResource = createFactory(deps, settings, applier);
   const firstSync = Promise.withResolvers<void>();
   const feed: Feed = createFeed({ store, clock, log, backoff: createBackoff(BACKOFF, random) }, settings, {
@@ -203,7 +206,7 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
       tree.claim(created);
       return created;
     },
-    offer: (stored, object) => void offered.set(stored, object),
+    offer: (key, stored, object) => offers.add(key, stored, object),
     forget: (storage) => tree.release(storage.prefix)?.endWatchers('unavailable'),
     get revision() {
       return applier.revision;

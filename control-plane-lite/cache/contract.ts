@@ -111,9 +111,9 @@ export interface Watch extends WatchHandle {
 export interface Cache {
   /** The cache of a storage; made when first asked for. `selectable` tells the fields that selectors may name. */
   resource(storage: StorageInfo, selectable?: SelectableFields): ResourceCache;
-  /** Tells of which object the bytes were made that are about to be stored, so that they need not be parsed for
-   *  its selectable fields. The object is never to be changed from then on. */
-  offer(stored: Buffer, object: ApiObject): void;
+  /** Tells of which object the bytes were made that are about to be stored under the store's key, so that they need
+   *  not be parsed. The object is never to be changed from then on. */
+  offer(key: string, stored: Buffer, object: ApiObject): void;
   /** No longer kept (a removed custom resource). */
   forget(storage: StorageInfo): void;
   /** Everything up to this revision was applied. */

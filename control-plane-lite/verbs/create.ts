@@ -123,7 +123,8 @@ async function store(
     for (let attempt = 1; ; attempt += 1) {
       const named = { ...ref, name: draft.metadata.name ?? '' };
       const stored = await toStoredForm(resource, draft);
-      const result = await write(() => deps.store.put(storeKey(named), bytesOf(deps, stored), 'absent'));
+      const key = storeKey(named);
+      const result = await write(() => deps.store.put(key, bytesOf(deps, key, stored), 'absent'));
       if (result.ok) return { kind: 'done', result: await outcome(deps, named, stored, result.revision) };
       if (!generated || attempt === MAX_NAME_TRIES) {
         await release?.();

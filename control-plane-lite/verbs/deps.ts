@@ -178,9 +178,9 @@ export function withResourceVersion(object: ApiObject, revision: number): ApiObj
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
 }
 
-/** Bytes to be stored; the cache learns what they were made of. */
-export function bytesOf(deps: VerbDeps, object: ApiObject): Buffer {
+/** Bytes to be stored under the key; the cache learns what they were made of. */
+export function bytesOf(deps: VerbDeps, key: string, object: ApiObject): Buffer {
   const stored = toStored(object);
-  deps.cache.offer(stored, object);
+  deps.cache.offer(key, stored, object);
   return stored;
 }

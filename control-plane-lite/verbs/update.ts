@@ -1,10 +1,10 @@
 /** update and patch: read, change, check, compare and set, until nobody else was faster.
  *  Source: document 1, 4.2; optimistic concurrency as upstream's registry has it. */
-import { isDeepStrictEqual } from 'node:util';
 import { copyJson } from '#api/codec/copy-json.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound, objectModified } from '#api/meta/status-errors.ts';
 import { withRevision } from '../cache/stored-form.ts';
+import { sameJson } from '../patch/json-value.ts';
 import type { ApiObject, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
@@ -67,6 +67,7 @@ async function create(
 ): Promise<Attempt<Outcome>> {
   if (!options.allowCreate) throw notFound(resourceSubject(ref.resource), ref.name);
   const object = await change(undefined);
+  checkName(ref, object);
   const { resourceVersion = '', uid = '' } = object.metadata;
   if ((resourceVersion !== '' && resourceVersion !== '0') || uid !== '') {
     throw notFound(resourceSubject(ref.resource), ref.name);
@@ -128,12 +129,13 @@ async function replace(
   const release = await decidingResource(ref.resource).strategy.reserve?.(draft, old, context);
   try {
     const stored = await toStoredForm(ref.resource, draft);
-    const bytes = bytesOf(deps, stored);
+    const key = storeKey(ref);
+    const bytes = bytesOf(deps, key, stored);
     if (isSame(bytes, live, stored)) {
       await release?.();
       return { kind: 'done', result: await outcomeOf(deps, ref, live.object(), live.revision) };
     }
-    const result = await write(() => deps.store.put(storeKey(ref), bytes, live.revision));
+    const result = await write(() => deps.store.put(key, bytes, live.revision));
     if (result.ok) {
       await decidingResource(ref.resource).strategy.settle?.(draft, old);
       return { kind: 'done', result: await outcomeOf(deps, ref, stored, result.revision) };
@@ -179,20 +181,20 @@ async function draftOf(
   return toDecidingVersion(resource, draft);
 }
 
+/** @throws StatusError BadRequest */
+function checkName(ref: ObjectRef, { metadata: { name = '' } }: ApiObject): void {
+  if (name === ref.name) return;
+  throw new StatusError(
+    'BadRequest',
+    `the name of the object (${name}) does not match the name on the URL (${ref.name})`,
+  );
+}
+
 /** @throws StatusError if the new object is of another name, namespace or identity than the live one */
-function checkSameObject(
-  ref: ObjectRef,
-  { metadata }: ApiObject,
-  live: ApiObject,
-  subresource: string,
-): void {
-  const { name = '', namespace = '', uid = '', resourceVersion = '' } = metadata;
-  if (name !== ref.name) {
-    throw new StatusError(
-      'BadRequest',
-      `the name of the object (${name}) does not match the name on the URL (${ref.name})`,
-    );
-  }
+function checkSameObject(ref: ObjectRef, object: ApiObject, live: ApiObject, subresource: string): void {
+  checkName(ref, object);
+  const { metadata } = object;
+  const { namespace = '', uid = '', resourceVersion = '' } = metadata;
   if (namespace !== ref.namespace && namespace !== '') {
     throw new StatusError(
       'BadRequest',
@@ -243,7 +245,7 @@ async function prepare(
 function isSame(bytes: Buffer, live: Live, stored: ApiObject): boolean {
   const json = withRevision(bytes, live.revision);
   if (json.length !== live.json.length) return false;
-  return json.equals(live.json) || isDeepStrictEqual(comparable(stored), comparable(live.object()));
+  return json.equals(live.json) || sameJson(comparable(stored), comparable(live.object()));
 }
 
 function comparable(object: ApiObject): Readonly<Record<string, unknown>> {
