@@ -1,10 +1,13 @@
 /** The roles and bindings that a server begins with, in the words of its vocabulary. Pure.
  *  Source: data/bootstrap-policy.json, after upstream's default roles. */
 import { createRequire } from 'node:module';
-import type { PolicyRule, Subject } from '#api/schema/gen/rbac-authorization-v1.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { ClusterRole, PolicyRule, Subject } from '#api/schema/gen/rbac-authorization-v1.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { wireGroup } from '../resources/facts.ts';
+import { typed } from '../resources/view.ts';
+import { aggregatedRules } from './aggregated-rules.ts';
 
 interface RoleFact {
   readonly name: string;
@@ -70,6 +73,15 @@ function wireRule(rule: PolicyRule, vocabulary: Vocabulary): PolicyRule {
   };
 }
 
+/** The roles with what they aggregate, and what those aggregate, so that nobody has to wait for it. */
+function aggregated(objects: readonly ApiObject[]): readonly ApiObject[] {
+  const next = objects.map((object) => {
+    const rules = aggregatedRules(typed<ClusterRole>(object), objects.map(typed<ClusterRole>));
+    return rules === undefined || isDeepStrictEqual(rules, object['rules']) ? object : { ...object, rules };
+  });
+  return next.every((object, index) => object === objects[index]) ? objects : aggregated(next);
+}
+
 /** Every role and binding as objects to be created, roles before bindings. */
 export function bootstrapPolicy(vocabulary: Vocabulary): readonly ApiObject[] {
   const facts = readFacts();
@@ -110,19 +122,21 @@ export function bootstrapPolicy(vocabulary: Vocabulary): readonly ApiObject[] {
     ...(subjects.length === 0 ? {} : { subjects: wireSubjects(subjects) }),
   });
   return [
-    ...facts.clusterRoles.map((fact) =>
-      object('ClusterRole', fact, {
-        ...(fact.aggregate === undefined
-          ? {}
-          : {
-              aggregationRule: {
-                clusterRoleSelectors: fact.aggregate.map((labels) => ({
-                  matchLabels: translateKeys(labels),
-                })),
-              },
-            }),
-        rules: rules(fact),
-      }),
+    ...aggregated(
+      facts.clusterRoles.map((fact) =>
+        object('ClusterRole', fact, {
+          ...(fact.aggregate === undefined
+            ? {}
+            : {
+                aggregationRule: {
+                  clusterRoleSelectors: fact.aggregate.map((labels) => ({
+                    matchLabels: translateKeys(labels),
+                  })),
+                },
+              }),
+          rules: rules(fact),
+        }),
+      ),
     ),
     ...facts.roles.map((fact) => object('Role', fact, { rules: rules(fact) })),
     ...facts.clusterRoleBindings.map((fact) =>

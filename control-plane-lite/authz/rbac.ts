@@ -1,7 +1,6 @@
 /** Role-based access control: who is bound to which roles, kept from what the cache tells of roles and bindings.
  *  Source: upstream's rbac authorizer; document 2, 5. */
 
-import { matchesLabels, selectorRequirements } from '#api/meta/selectors.ts';
 import type {
   ClusterRole,
   PolicyRule,
@@ -10,7 +9,7 @@ import type {
   RoleRef,
   Subject,
 } from '#api/schema/gen/rbac-authorization-v1.ts';
-import type { CacheChange, CachedObject, ResourceCache } from '../cache/contract.ts';
+import type { CacheChange, ResourceCache } from '../cache/contract.ts';
 import type { ApiObject, UserInfo } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import type { AuthorizationAttributes, Authorizer, Decision } from './contract.ts';
@@ -26,7 +25,7 @@ export interface RbacCaches {
 export interface Rbac extends Authorizer {
   /** All rules that hold for a user: cluster-wide ones, and those of the namespace unless that is empty. */
   policyOf(user: UserInfo, namespace: string): readonly PolicyRule[];
-  /** The rules of a role, with those that it aggregates. */
+  /** The rules of a role; those that it aggregates are written into it by a controller. */
   rulesOfRole(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined;
   close(): void;
 }
@@ -108,31 +107,12 @@ export function createRbac(caches: RbacCaches): Rbac {
     }),
   ];
 
-  function clusterRoleRules(name: string): readonly PolicyRule[] | undefined {
-    const found = caches.clusterRoles.get(name);
-    if (found === undefined) return undefined;
-    const role = typed<ClusterRole>(found.object());
-    const selectors = role.aggregationRule?.clusterRoleSelectors ?? [];
-    if (selectors.length === 0) return role.rules ?? [];
-    return aggregate(selectors.map(selectorRequirements), name);
-  }
-
-  /** The rules of every role that a selector takes in; a role that aggregates itself adds nothing. */
-  function aggregate(
-    selectors: readonly ReturnType<typeof selectorRequirements>[],
-    own: string,
-  ): readonly PolicyRule[] {
-    return listNow(caches.clusterRoles)
-      .filter(
-        ({ name, labels }) => name !== own && selectors.some((selector) => matchesLabels(selector, labels)),
-      )
-      .flatMap((entry) => typed<ClusterRole>(entry.object()).rules ?? []);
-  }
-
   function rulesOfRole(ref: RoleRef, namespace: string): readonly PolicyRule[] | undefined {
-    if (ref.kind === 'ClusterRole') return clusterRoleRules(ref.name);
-    const found = caches.roles.get(`${namespace}/${ref.name}`);
-    return found === undefined ? undefined : (typed<Role>(found.object()).rules ?? []);
+    const found =
+      ref.kind === 'ClusterRole'
+        ? caches.clusterRoles.get(ref.name)
+        : caches.roles.get(`${namespace}/${ref.name}`);
+    return found === undefined ? undefined : (typed<ClusterRole | Role>(found.object()).rules ?? []);
   }
 
   function* rules(user: UserInfo, namespace: string): Generator<readonly [PolicyRule, Binding]> {
@@ -165,12 +145,6 @@ export function createRbac(caches: RbacCaches): Rbac {
       for (const handle of handles) handle.close();
     },
   };
-}
-
-/** The newest state, which the cache gives without waiting. */
-function listNow(cache: ResourceCache): readonly CachedObject[] {
-  const page = cache.list({ labels: [], fields: [] });
-  return page instanceof Promise ? [] : page.items;
 }
 
 function reasonOf({ name, namespace, roleRef }: Binding, user: UserInfo): string {

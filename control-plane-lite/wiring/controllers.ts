@@ -1,4 +1,5 @@
 /** Everything that works beside the requests: it uses the verbs as clients do. */
+import { runRoleAggregation } from '../controllers/cluster-role-aggregation.ts';
 import { runExpiry } from '../controllers/expiry.ts';
 import { runGarbageCollector } from '../controllers/garbage-collector/collector.ts';
 import { runNamespaceController } from '../controllers/namespaces/controller.ts';
@@ -12,6 +13,10 @@ export async function runControllers(core: Core, signal: AbortSignal): Promise<v
     runGarbageCollector({ ...deps, log: log.child({ controller: 'garbage-collector' }) }, signal),
     runNamespaceController(
       { ...deps, log: log.child({ controller: 'namespace' }), finalizer: vocabulary.namespaceFinalizer },
+      signal,
+    ),
+    runRoleAggregation(
+      { ...deps, vocabulary, log: log.child({ controller: 'cluster-role-aggregation' }) },
       signal,
     ),
     runExpiry({ ...deps, log: log.child({ controller: 'expiry' }) }, signal),

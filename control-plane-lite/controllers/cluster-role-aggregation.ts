@@ -1,0 +1,76 @@
+/** Writes into cluster roles with an aggregation rule the rules of the roles that it selects.
+ *  Source: rbac.authorization/v1; upstream's cluster role aggregation. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { createWorkQueue } from '#api/kit/work-queue.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import type { ClusterRole } from '#api/schema/gen/rbac-authorization-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { aggregatedRules } from '../authz/aggregated-rules.ts';
+import type { Cache } from '../cache/contract.ts';
+import type { ResourceRegistry } from '../resources/registry.ts';
+import { typed } from '../resources/view.ts';
+import type { Verbs } from '../verbs/contract.ts';
+import { controllerCaller } from './caller.ts';
+import { unlessGone } from './unless-gone.ts';
+
+export interface RoleAggregationDeps {
+  readonly registry: Pick<ResourceRegistry, 'find'>;
+  readonly cache: Cache;
+  readonly verbs: Verbs;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly vocabulary: Vocabulary;
+}
+
+const MANAGER = 'clusterrole-aggregation-controller';
+
+/** Works until the signal fires. */
+export async function runRoleAggregation(deps: RoleAggregationDeps, signal: AbortSignal): Promise<void> {
+  const group = `rbac.authorization.${deps.vocabulary.apiGroupDomain}`;
+  const resource = deps.registry.find(group, 'v1', 'clusterroles');
+  if (resource === undefined) return;
+  const caller = controllerCaller(MANAGER, signal);
+  const roles = deps.cache.resource(resource.storage);
+  const aggregating = new Set<string>();
+
+  const work = async (name: string): Promise<undefined> => {
+    const role = roles.get(name)?.object();
+    if (role === undefined) return;
+    const { items } = await roles.list({ labels: [], fields: [] });
+    const all = items.map((item) => typed<ClusterRole>(item.object()));
+    const rules = aggregatedRules(typed<ClusterRole>(role), all);
+    if (rules === undefined || isDeepStrictEqual(rules, typed<ClusterRole>(role).rules ?? [])) return;
+    await unlessGone(() =>
+      deps.verbs.update(
+        { resource, namespace: '', name },
+        (live) => {
+          if (live === undefined) throw new StatusError('NotFound', `${name} is gone`);
+          const current = aggregatedRules(typed<ClusterRole>(live), all);
+          if (current !== undefined) live['rules'] = structuredClone(current);
+          return live;
+        },
+        { dryRun: false, fieldManager: MANAGER, allowCreate: false },
+        caller,
+      ),
+    );
+  };
+
+  const queue = createWorkQueue({
+    clock: deps.clock,
+    work,
+    concurrency: 1,
+    onError: (name, err) =>
+      deps.log.warn({ err, clusterRole: name }, 'Cluster role could not be put together; it is tried again'),
+  });
+  const following = roles.follow(({ type, current }) => {
+    const aggregates =
+      type !== 'DELETED' && typed<ClusterRole>(current.object()).aggregationRule !== undefined;
+    if (aggregates) aggregating.add(current.name);
+    else aggregating.delete(current.name);
+    for (const name of aggregating) queue.add(name);
+  });
+  await queue.run(signal);
+  following.close();
+}
