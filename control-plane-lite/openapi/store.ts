@@ -44,14 +44,16 @@ const takesGzip = ({ headers }: ApiRequest): boolean =>
 
 export function createDocumentStore(): DocumentStore {
   const documents = new Map<string, Stored>();
+  // One after the other: the turns of many together would be a long one for everybody else.
+  let making: Promise<unknown> = Promise.resolve();
 
   function stored({ key, hash, make }: Wanted): Promise<Buffer> {
     const known = documents.get(key);
     if (known?.hash === hash) return known.bytes;
-    const bytes = compress(make());
+    const bytes = making.then(() => compress(make()));
     const entry = { hash, bytes };
     documents.set(key, entry);
-    bytes.catch(() => {
+    making = bytes.catch(() => {
       if (documents.get(key) === entry) documents.delete(key);
     });
     return bytes;
