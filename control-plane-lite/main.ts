@@ -12,6 +12,7 @@ import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
 import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
 import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore } from './wiring/core.ts';
+import { type CustomResources, createCustomResources } from './wiring/custom.ts';
 import { createServer, type Server } from './wiring/server.ts';
 import { openStore } from './wiring/store.ts';
 
@@ -40,6 +41,8 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const identity = await loadIdentity({ dir: config.dataDir, ...namesOf(config), nowMs: systemClock.now() });
   const following = undo.adopt(new AbortController(), (controller) => controller.abort());
   const core = await createCore(config, store, identity, log, following.signal);
+  const custom = createCustomResources(core);
+  undo.defer(() => custom.close());
   const beginning = { done: false };
   const reached = { at: urlOf(config, config.securePort) };
   const aggregation = createAggregation(core, identity);
@@ -55,7 +58,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   reached.at = url;
   const platconfigFile = await writeAdminPlatconfig(config.dataDir, identity, url);
   const working = new AbortController();
-  const work = runBackground(core, aggregation, beginning, working.signal);
+  const work = runBackground(core, { aggregation, custom }, beginning, working.signal);
   work.catch((thrown: unknown) => failed.reject(thrown));
   const rest = undo.move();
   log.info({ port, dataDir: config.dataDir, vocabulary: config.vocabulary }, 'Server started');
@@ -76,7 +79,10 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
 /** What goes on beside the requests. `beginning.done` is set when what every server begins with is there. */
 async function runBackground(
   core: Core,
-  aggregation: Aggregation | undefined,
+  {
+    aggregation,
+    custom,
+  }: { readonly aggregation: Aggregation | undefined; readonly custom: CustomResources },
   beginning: { done: boolean },
   signal: AbortSignal,
 ): Promise<void> {
@@ -84,7 +90,7 @@ async function runBackground(
   const beginAndControl = async (): Promise<void> => {
     await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);
     beginning.done = true;
-    await Promise.all([runControllers(core, signal), aggregation?.run(signal)]);
+    await Promise.all([runControllers(core, signal), custom.run(signal), aggregation?.run(signal)]);
   };
   await Promise.all([compactorOf(core, core.store).run(signal), beginAndControl()]);
 }

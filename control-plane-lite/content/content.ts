@@ -102,8 +102,9 @@ export function createContent(given: ContentDeps): Content {
       const { value } = await parseBody(body, format, { apiVersion: 'v1', kind }, protobuf);
       return readOptionsValue(value, kind, vocabulary);
     },
-    async readPatch(request, validation) {
-      const type = patchTypeOf(request.headers['content-type']);
+    async readPatch(request, validation, resource) {
+      const isCustom = resource !== undefined && resource.schema.typeRef === undefined;
+      const type = patchTypeOf(request.headers['content-type'], isCustom);
       const { value, duplicates } = await parsePatch(await request.readBody(), type, 'Patch', protobuf);
       checkDuplicates(reading(request, validation, duplicates));
       return { type, value };

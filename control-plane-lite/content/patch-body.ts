@@ -13,11 +13,13 @@ const PATCH_TYPES: ReadonlyMap<string, PatchType> = new Map<string, PatchType>([
   ['application/apply-patch+yaml', 'apply'],
 ]);
 
-/** @throws StatusError UnsupportedMediaType */
-export function patchTypeOf(contentType: string | undefined): PatchType {
+/** `isCustom`: nothing is known of how the lists of the kind merge in a strategic merge patch.
+ *  @throws StatusError UnsupportedMediaType */
+export function patchTypeOf(contentType: string | undefined, isCustom: boolean): PatchType {
   const type = PATCH_TYPES.get(bareMediaType(contentType));
-  if (type === undefined) throw unsupportedMediaType([...PATCH_TYPES.keys()].join(', '));
-  return type;
+  if (type !== undefined && !(isCustom && type === 'strategic')) return type;
+  const taken = [...PATCH_TYPES].filter(([, each]) => !isCustom || each !== 'strategic');
+  throw unsupportedMediaType(taken.map(([name]) => name).join(', '));
 }
 
 /** @throws StatusError BadRequest */

@@ -48,7 +48,9 @@ export interface Content {
   ): ApiObject;
   /** The body as options of this kind; `undefined` if it is empty. */
   readOptions(request: ApiRequest, kind: string): Promise<Readonly<Record<string, unknown>> | undefined>;
-  readPatch(request: ApiRequest, validation: FieldValidation): Promise<PatchBody>;
+  /** `resource`: what is patched, if not all kinds of patches are for it.
+   *  @throws StatusError UnsupportedMediaType, BadRequest */
+  readPatch(request: ApiRequest, validation: FieldValidation, resource?: Resource): Promise<PatchBody>;
   /** @throws StatusError NotAcceptable, before anything is done */
   checkAccept(request: ApiRequest, resource: Resource): void;
   object(request: ApiRequest, resource: Resource, status: number, outcome: Outcome): Promise<ApiResponse>;

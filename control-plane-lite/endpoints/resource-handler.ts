@@ -57,8 +57,10 @@ export function createResourceHandler(deps: ResourceHandlerDeps): Handler {
     if (resource.deprecation !== undefined) tellOfDeprecation(request, resource, deps.vocabulary);
     checkScope(request, resource);
     if (info.subresource !== '') return subresource(deps, request, resource);
-    if (resource.info.kind === 'Binding') return bind(deps, request);
-    const review = resource.info.group === '' ? undefined : REVIEWS[resource.info.kind];
+    if (resource.info.kind === 'Binding' && info.group === '') return bind(deps, request);
+    // A kind of a definition may have the name of a review.
+    const isOurs = resource.info.group !== '' && resource.schema.typeRef !== undefined;
+    const review = isOurs ? REVIEWS[resource.info.kind] : undefined;
     if (review !== undefined && info.verb === 'create') return answerReview(deps, request, resource);
     const endpoint = ENDPOINTS[info.verb];
     if (endpoint === undefined || !resource.info.verbs.includes(info.verb)) {

@@ -42,14 +42,18 @@ export async function watchEndpoint(
   const timer = deps.clock.setTimer(end, timeoutOf(query));
   function close(): void {
     timer.cancel();
+    resource.retired?.removeEventListener('abort', end);
     handle.close();
   }
   function end(): void {
     timer.cancel();
+    resource.retired?.removeEventListener('abort', end);
     handle.finish();
     relay.end();
   }
   request.signal.addEventListener('abort', end, { once: true });
+  // What comes from now on has another form: the client begins anew.
+  resource.retired?.addEventListener('abort', end, { once: true });
   return {
     kind: 'stream',
     contentType: watching.contentType,

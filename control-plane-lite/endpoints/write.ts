@@ -60,7 +60,7 @@ export async function patchEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'PatchOptions');
-  const patch = await deps.content.readPatch(request, query.fieldValidation);
+  const patch = await deps.content.readPatch(request, query.fieldValidation, resource);
   const force = checkForce(request, patch);
   const { subresource } = request.info;
   const apply = patch.type === 'apply';

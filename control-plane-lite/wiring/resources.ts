@@ -5,6 +5,8 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import { ConfigError } from '../config/parse.ts';
 import { selectServed } from '../config/runtime-config.ts';
 import type { ServerConfig } from '../config/settings.ts';
+import { cleanupFinalizer } from '../custom/definition.ts';
+import { definitionSchemaFaults } from '../custom/structural-schema.ts';
 import { builtinResources } from '../resources/builtin.ts';
 import type { ServiceAllocation } from '../resources/core/allocation/contract.ts';
 import { createServiceAllocation } from '../resources/core/allocation/service-allocation.ts';
@@ -32,7 +34,11 @@ export function createResources(
   );
   const kinds = {
     ...coreKinds({ vocabulary, allocation, eventTtlSeconds: config.eventTtl / 1000 }),
-    ...groupKinds({ vocabulary }),
+    ...groupKinds({
+      vocabulary,
+      schemaFaults: definitionSchemaFaults,
+      cleanupFinalizer: cleanupFinalizer(vocabulary.apiGroupDomain),
+    }),
   };
   const all = builtinResources({ vocabulary, gates, kinds });
   return { registry: createResourceRegistry(selectServed(all, config.runtimeConfig)), allocation };

@@ -103,7 +103,8 @@ function resourceHandler(
     vocabulary,
     ...(aggregation === undefined ? {} : { delegate: aggregation.delegate }),
     reviews: { authenticator: access.authenticator, authorizer: access.authorizer },
-    scale: (resource) => (resource.info.subresources.has('scale') ? scale : undefined),
+    scale: (resource) =>
+      resource.info.subresources.has('scale') ? { ...scale, ...resource.scale } : undefined,
     evictionSchema: {
       schema: createBuiltinSchema('policy/v1.Eviction', options),
       apiVersion: 'policy/v1',

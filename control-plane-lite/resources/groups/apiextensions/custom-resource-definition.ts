@@ -10,7 +10,8 @@ import type {
 } from '#api/schema/gen/apiextensions-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { KindEntry, StrategyContext } from '../../contract.ts';
+import type { KindEntry, Strategy, StrategyContext } from '../../contract.ts';
+import { typed } from '../../view.ts';
 import { kindStrategy, type Mutable, statusPart, validateImmutable } from '../kind.ts';
 import { validateWebhookClient } from '../webhook-client.ts';
 import { validateNames } from './names.ts';
@@ -26,6 +27,8 @@ export const CONVERSION_VERSIONS: readonly string[] = ['v1', 'v1beta1'];
 export interface DefinitionDeps {
   /** Faults of the schemas of a definition: that they are structural, and fit one another. Default none. */
   readonly schemaFaults?: (definition: Definition, context: StrategyContext) => readonly FieldError[];
+  /** What a definition gets when it is deleted, to hold it until its objects are gone. Default: nothing. */
+  readonly cleanupFinalizer?: string;
 }
 
 function validateReviewVersions(faults: Faults, versions: readonly string[], path: string): void {
@@ -122,7 +125,35 @@ function noteStorage(draft: Mutable<Definition>): void {
 const isEstablished = ({ status }: Definition): boolean =>
   status?.conditions?.some(({ type, status: holds }) => type === 'Established' && holds === 'True') === true;
 
-export function createCustomResourceDefinition({ schemaFaults }: DefinitionDeps = {}): KindEntry {
+/** A deleted definition first loses its objects. */
+function holdUntilEmpty(finalizer: string): Pick<Strategy, 'holdsDeletion' | 'markDeleting'> {
+  return {
+    holdsDeletion: ({ metadata }) => metadata.deletionTimestamp === undefined,
+    markDeleting(draft) {
+      const { finalizers = [], deletionTimestamp = '' } = draft.metadata;
+      if (!finalizers.includes(finalizer)) draft.metadata.finalizers = [...finalizers, finalizer];
+      const { status = {} } = typed<Definition>(draft);
+      const condition = {
+        type: 'Terminating',
+        status: 'True',
+        lastTransitionTime: deletionTimestamp,
+        reason: 'InstanceDeletionPending',
+        message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+      };
+      const others = (status.conditions ?? []).filter(({ type }) => type !== condition.type);
+      draft['status'] = { ...status, conditions: [...others, condition] };
+    },
+  };
+}
+
+export function createCustomResourceDefinition(deps: DefinitionDeps = {}): KindEntry {
+  const { schemaFaults, cleanupFinalizer } = deps;
+  const entry = definitionEntry(schemaFaults);
+  if (cleanupFinalizer === undefined) return entry;
+  return { ...entry, strategy: { ...entry.strategy, ...holdUntilEmpty(cleanupFinalizer) } };
+}
+
+function definitionEntry(schemaFaults: DefinitionDeps['schemaFaults']): KindEntry {
   return {
     strategy: kindStrategy<Definition>({
       unconditionalUpdate: false,

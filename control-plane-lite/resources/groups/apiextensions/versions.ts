@@ -1,4 +1,6 @@
 /** Versions of a defined resource, and what each says beside its schema. Source: apiextensions/v1. */
+import { parseJsonPath } from '#api/meta/json-path.ts';
+import { JsonPathError } from '#api/meta/json-path-parser.ts';
 import { dns1035LabelFaults } from '#api/meta/names.ts';
 import type {
   CustomResourceColumnDefinition,
@@ -12,8 +14,6 @@ const COLUMN_FORMATS = ['int32', 'int64', 'float', 'double', 'byte', 'date', 'da
 const LONGEST_WARNING = 256;
 /** Members alone: `.spec.replicas`, `.a['b.c']`. */
 const SIMPLE_PATH = /^(?:\.[A-Za-z_][\w-]*|\[(?:'[^']+'|\d+)\])+$/;
-/** What a column may show: lists and filters as well. */
-const COLUMN_PATH = /^\.\S/;
 
 function validateColumn(faults: Faults, column: CustomResourceColumnDefinition, path: string): void {
   const { name, type, format = '', jsonPath } = column;
@@ -25,9 +25,20 @@ function validateColumn(faults: Faults, column: CustomResourceColumnDefinition, 
     faults.invalid(`${path}.format`, format, `must be one of ${COLUMN_FORMATS.join(', ')}`);
   }
   if (jsonPath === '') faults.required(`${path}.jsonPath`);
-  else if (!COLUMN_PATH.test(jsonPath)) {
-    faults.invalid(`${path}.jsonPath`, jsonPath, 'must be a JSON path that starts with a dot');
+  else validatePath(faults, jsonPath, `${path}.jsonPath`);
+}
+
+/** What a column may show: lists and filters as well. */
+function validatePath(faults: Faults, jsonPath: string, path: string): void {
+  if (!/^[.[]/.test(jsonPath))
+    return faults.invalid(path, jsonPath, 'must be a JSON path that starts with a dot');
+  try {
+    parseJsonPath(jsonPath);
+  } catch (error) {
+    if (!(error instanceof JsonPathError)) throw error;
+    faults.invalid(path, jsonPath, `must be a JSON path: ${error.message}`);
   }
+  return undefined;
 }
 
 function validateScalePath(faults: Faults, text: string, members: readonly string[], path: string): void {

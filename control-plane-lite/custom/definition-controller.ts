@@ -1,0 +1,215 @@
+/** Gives definitions their names, and removes the objects of those that are deleted before they go. Runs on every API
+ *  server: what it writes follows from what is stored, so that several of them agree.
+ *  Source: apiextensions/v1, conditions of CustomResourceDefinition. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { createWorkQueue, type WorkQueue } from '#api/kit/work-queue.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { formatTime } from '#api/meta/time.ts';
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionStatus,
+} from '#api/schema/gen/apiextensions-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { Cache, CacheChange, WatchHandle } from '../cache/contract.ts';
+import { controllerCaller } from '../controllers/caller.ts';
+import { unlessGone } from '../controllers/unless-gone.ts';
+import type { ApiObject, Resource } from '../resources/contract.ts';
+import type { ResourceRegistry } from '../resources/registry.ts';
+import type { Caller, Verbs } from '../verbs/contract.ts';
+import { storedObjects } from './custom-resources.ts';
+import { cleanupFinalizer, definitionOf } from './definition.ts';
+import { decideNames, takenNames, withVerdicts } from './naming.ts';
+
+export interface DefinitionControllerDeps {
+  readonly registry: ResourceRegistry;
+  readonly cache: Cache;
+  readonly verbs: Verbs;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly vocabulary: Vocabulary;
+}
+
+const MANAGER = 'definition-controller';
+/** Next look at objects that something still holds; the end of one usually comes first. */
+const LOOK_AGAIN_MS = 10_000;
+
+type Status = CustomResourceDefinitionStatus;
+
+/** Works until the signal fires. */
+export async function runDefinitionController(
+  deps: DefinitionControllerDeps,
+  definitions: Resource,
+  signal: AbortSignal,
+): Promise<void> {
+  const controller = new DefinitionController(deps, definitions, controllerCaller(MANAGER, signal));
+  await controller.run(signal);
+}
+
+class DefinitionController {
+  readonly #deps: DefinitionControllerDeps;
+  readonly #definitions: Resource;
+  readonly #caller: Caller;
+  readonly #queue: WorkQueue;
+  /** Watches of the objects of definitions that are being deleted, by name of the definition. */
+  readonly #emptying = new Map<string, WatchHandle>();
+
+  constructor(deps: DefinitionControllerDeps, definitions: Resource, caller: Caller) {
+    this.#deps = deps;
+    this.#definitions = definitions;
+    this.#caller = caller;
+    this.#queue = createWorkQueue({
+      clock: deps.clock,
+      work: (name) => this.#visit(name),
+      onError: (name, err) =>
+        deps.log.warn({ err, definition: name }, 'Definition could not be looked after; it is tried again'),
+    });
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const following = this.#deps.cache
+      .resource(this.#definitions.storage)
+      .follow((change) => this.#changed(change));
+    await this.#queue.run(signal);
+    following.close();
+    for (const handle of this.#emptying.values()) handle.close();
+  }
+
+  #changed({ type, current }: CacheChange): void {
+    if (type !== 'DELETED') {
+      this.#queue.add(current.name);
+      return;
+    }
+    this.#emptying.get(current.name)?.close();
+    this.#emptying.delete(current.name);
+    // Its names are free for those of the same group.
+    const { group } = definitionOf(current.object()).spec;
+    for (const other of this.#all())
+      if (other.spec.group === group) this.#queue.add(other.metadata?.name ?? '');
+  }
+
+  #all(): readonly CustomResourceDefinition[] {
+    const page = this.#deps.cache.resource(this.#definitions.storage).list({ labels: [], fields: [] });
+    if (page instanceof Promise) throw new Error('the newest state is always at hand');
+    return page.items.map((entry) => definitionOf(entry.object()));
+  }
+
+  async #visit(name: string): Promise<number | undefined> {
+    await this.#deps.cache.waitForNewest();
+    const found = this.#deps.cache.resource(this.#definitions.storage).get(name);
+    if (found === undefined) return undefined;
+    const definition = definitionOf(found.object());
+    if (definition.metadata?.deletionTimestamp !== undefined) return this.#empty(name, definition);
+    await this.#name(name, definition);
+    return undefined;
+  }
+
+  async #name(name: string, definition: CustomResourceDefinition): Promise<void> {
+    const now = formatTime(this.#deps.clock.now());
+    if (this.#named(definition, now) === undefined) return;
+    await this.#setStatus(name, (live) => this.#named(live, now));
+  }
+
+  /** The status with the names that the definition gets; `undefined` if it has them. */
+  #named(definition: CustomResourceDefinition, now: string): Status | undefined {
+    const { registry } = this.#deps;
+    const { group } = definition.spec;
+    const others = this.#all().filter(({ spec }) => spec.group === group);
+    const builtIn = registry
+      .all()
+      .filter(({ info, schema }) => info.group === group && schema.typeRef !== undefined)
+      .map(({ info }) => info);
+    const decided = decideNames(definition, takenNames(definition, others, builtIn), now);
+    const { acceptedNames, conditions } = definition.status ?? {};
+    const same =
+      isDeepStrictEqual(acceptedNames, decided.acceptedNames) &&
+      isDeepStrictEqual(conditions, decided.conditions);
+    return same ? undefined : { ...definition.status, ...decided };
+  }
+
+  /** `decide`: the new status; `undefined` leaves it as it is. */
+  async #setStatus(
+    name: string,
+    decide: (definition: CustomResourceDefinition) => Status | undefined,
+  ): Promise<void> {
+    await unlessGone(() =>
+      this.#deps.verbs.update(
+        { resource: this.#definitions, namespace: '', name },
+        (live) => {
+          if (live === undefined) throw gone();
+          const status = decide(definitionOf(live));
+          if (status !== undefined) live['status'] = status;
+          return live;
+        },
+        { dryRun: false, fieldManager: MANAGER, allowCreate: false, subresource: 'status' },
+        this.#caller,
+      ),
+    );
+  }
+
+  async #terminating(name: string, reason: string, message: string, holds: boolean): Promise<void> {
+    const now = formatTime(this.#deps.clock.now());
+    const verdict = { type: 'Terminating', status: holds ? 'True' : 'False', reason, message };
+    await this.#setStatus(name, ({ status = {} }) => ({
+      ...status,
+      conditions: withVerdicts(status.conditions ?? [], [verdict], now),
+    }));
+  }
+
+  /** Deletes all objects once; lets the definition go when none is left. */
+  async #empty(name: string, definition: CustomResourceDefinition): Promise<number | undefined> {
+    const { vocabulary, cache, verbs } = this.#deps;
+    const finalizer = cleanupFinalizer(vocabulary.apiGroupDomain);
+    if (definition.metadata?.finalizers?.includes(finalizer) !== true) return undefined;
+    const objects = storedObjects(definition, vocabulary);
+    const kept = cache.resource(objects.storage);
+    const selection = { labels: [], fields: [] };
+    if (kept.size > 0) {
+      await this.#terminating(
+        name,
+        'InstanceDeletionInProgress',
+        'CustomResource deletion is in progress',
+        true,
+      );
+      this.#watchEnd(name, objects);
+      const request = { dryRun: false, propagationPolicy: 'Background' } as const;
+      await verbs.deleteCollection(objects, selection, request, this.#caller);
+      await cache.waitForNewest();
+    }
+    if (kept.size > 0) return LOOK_AGAIN_MS;
+    await this.#terminating(name, 'InstanceDeletionCompleted', 'removed all instances', false);
+    await this.#release(name, finalizer);
+    return undefined;
+  }
+
+  /** The last object to go makes the definition due. */
+  #watchEnd(name: string, { storage }: Resource): void {
+    if (this.#emptying.has(name)) return;
+    const kept = this.#deps.cache.resource(storage);
+    const handle = kept.follow(({ type }) => {
+      if (type === 'DELETED' && kept.size === 0) this.#queue.add(name);
+    });
+    this.#emptying.set(name, handle);
+  }
+
+  async #release(name: string, finalizer: string): Promise<void> {
+    await unlessGone(() =>
+      this.#deps.verbs.update(
+        { resource: this.#definitions, namespace: '', name },
+        (live) => withoutFinalizer(live, finalizer),
+        { dryRun: false, fieldManager: MANAGER, allowCreate: false },
+        this.#caller,
+      ),
+    );
+  }
+}
+
+const gone = (): StatusError => new StatusError('NotFound', 'the definition is gone');
+
+function withoutFinalizer(live: ApiObject | undefined, finalizer: string): ApiObject {
+  if (live === undefined) throw gone();
+  const { finalizers = [] } = live.metadata;
+  live.metadata.finalizers = finalizers.filter((each) => each !== finalizer);
+  return live;
+}
