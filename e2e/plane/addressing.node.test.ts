@@ -109,6 +109,8 @@ describe('verbs', () => {
     expect(created).toMatchObject({ status: 201, body: { kind: 'Lease' } });
     const updated = await plane.put(lease, created.body);
     expect(updated.status).toBe(200);
+    const other = await plane.put(lease.replace('node-1', 'node-2'), { metadata: { name: 'node-3' } });
+    expect(other).toMatchObject({ status: 400, body: { reason: 'BadRequest' } });
   });
 
   test.each([
