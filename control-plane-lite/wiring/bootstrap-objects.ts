@@ -1,9 +1,11 @@
-/** What every server begins with: the system's namespaces, and roles and bindings where RBAC decides. */
+/** What every server begins with: the system's namespaces and priority classes, and roles and bindings where RBAC
+ *  decides. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { bootstrapPolicy } from '../authz/bootstrap.ts';
 import { controllerCaller } from '../controllers/caller.ts';
 import type { ApiObject } from '../resources/contract.ts';
+import { SYSTEM_PRIORITY_CLASSES } from '../resources/groups/scheduling/priority-class.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
 
@@ -19,6 +21,21 @@ const namespaceObject = (name: string): ApiObject => ({
   metadata: { name },
 });
 
+const CLASS_DESCRIPTIONS: ReadonlyMap<string, string> = new Map([
+  ['system-node-critical', 'For pods of the system that must stay on the node they are on.'],
+  ['system-cluster-critical', 'For pods of the system that must run, on whichever node that may be.'],
+]);
+
+function priorityClasses({ apiGroupDomain }: Vocabulary): readonly ApiObject[] {
+  return [...SYSTEM_PRIORITY_CLASSES].map(([name, value]) => ({
+    apiVersion: `scheduling.${apiGroupDomain}/v1`,
+    kind: 'PriorityClass',
+    metadata: { name },
+    value,
+    description: CLASS_DESCRIPTIONS.get(name) ?? '',
+  }));
+}
+
 /** Makes what is missing. What is there is left as it is: an administrator may have changed it. */
 export async function createBootstrapObjects(
   deps: BootstrapDeps,
@@ -27,7 +44,7 @@ export async function createBootstrapObjects(
 ): Promise<void> {
   const { systemNamespace, publicNamespace, nodeLeaseNamespace } = deps.vocabulary;
   const namespaces = ['default', systemNamespace, publicNamespace, nodeLeaseNamespace].map(namespaceObject);
-  await createAll(deps, namespaces, signal);
+  await createAll(deps, [...namespaces, ...priorityClasses(deps.vocabulary)], signal);
   if (rbac) await createAll(deps, bootstrapPolicy(deps.vocabulary), signal);
 }
 
