@@ -12,6 +12,8 @@ export type FieldValidation = 'Ignore' | 'Warn' | 'Strict';
 /** What a body is to be. */
 export interface BodyTarget extends TypeMeta {
   readonly schema: ObjectSchema;
+  /** Other versions whose objects look the same. */
+  readonly aliases?: readonly string[];
 }
 
 /** What a request's value is read with. */
@@ -54,14 +56,15 @@ function cannotBeHandled({ apiVersion, kind }: TypeMeta, target: TypeMeta, why: 
 
 /** The value with the kind and version of the endpoint, which it may leave out but not contradict.
  *  @throws StatusError BadRequest */
-function withTypeMeta(value: unknown, target: TypeMeta): Readonly<Record<string, unknown>> {
+function withTypeMeta(value: unknown, target: BodyTarget): Readonly<Record<string, unknown>> {
   if (!isObject(value)) {
     throw new StatusError(
       'BadRequest',
       `the object provided is unrecognized (must be of type ${target.kind}): couldn't get version/kind; it is no object`,
     );
   }
-  const apiVersion = textOf(value['apiVersion']) || target.apiVersion;
+  const given = textOf(value['apiVersion']) || target.apiVersion;
+  const apiVersion = target.aliases?.includes(given) === true ? target.apiVersion : given;
   const kind = textOf(value['kind']) || target.kind;
   if (kind !== target.kind) {
     throw cannotBeHandled({ apiVersion, kind }, target, `no kind ${JSON.stringify(kind)} is expected here`);

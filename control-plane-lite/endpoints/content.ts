@@ -10,6 +10,8 @@ export interface BodyTarget {
   readonly schema: ObjectSchema;
   readonly apiVersion: string;
   readonly kind: string;
+  /** Other versions whose objects look the same. */
+  readonly aliases?: readonly string[];
 }
 
 export interface PatchBody {

@@ -108,6 +108,7 @@ function resourceHandler(
     evictionSchema: {
       schema: createBuiltinSchema('policy/v1.Eviction', options),
       apiVersion: 'policy/v1',
+      aliases: ['policy/v1beta1'],
       kind: 'Eviction',
     },
   });
