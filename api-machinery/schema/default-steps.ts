@@ -1,7 +1,8 @@
 /** One default rule, made ready to run: its path is resolved against the types once, and what remains is a function
  *  that looks at an object and fills it. Pure but for the object handed in. */
 import { setMember } from '../codec/json.ts';
-import type { Vocabulary } from '../vocabulary.ts';
+import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
+import { planOf, zeroValue } from './decode-plan.ts';
 import { COMPUTED, CONDITIONS, type Condition, SOURCES } from './default-conditions.ts';
 import { type DefaultRule, DefaultRuleError, isObject, type JsonObject } from './default-rules.ts';
 import { formatTypeName, jsonFields, shapeOf, type TypeName } from './registry.ts';
@@ -164,8 +165,9 @@ function compileItems(name: string, next: Step): Step {
   };
 }
 
-/** An absent optional object stays absent, an absent embedded one comes into being if something is set in it. */
-function compileMember(rule: DefaultRule, name: string, pointer: boolean, next: Step): Step {
+/** An absent optional object stays absent, an absent embedded one comes into being if something is set in it, with the
+ *  members that its type always has. */
+function compileMember(rule: DefaultRule, name: string, { pointer, inner }: Member, next: Step): Step {
   const condition = conditionOf(rule);
   const { holds } = condition;
   const mayCreate = !pointer || condition.creates === true;
@@ -175,7 +177,9 @@ function compileMember(rule: DefaultRule, name: string, pointer: boolean, next: 
     if (!mayCreate || (condition.creates === true && !holds({ root, parent }))) return undefined;
     const made: JsonObject = {};
     next(made, root, options);
-    if (!isEmpty(made)) parent[name] = made;
+    if (isEmpty(made) || inner === undefined) return undefined;
+    const zero = zeroValue(planOf(formatTypeName(inner), options.vocabulary ?? VOCABULARIES.plat));
+    parent[name] = isObject(zero) ? Object.assign(zero, made) : made;
     return undefined;
   };
 }
@@ -193,7 +197,7 @@ function compilePath(rule: DefaultRule, owner: TypeName, path: readonly string[]
   if (rest[0] === '<name>') return compileEntries(rule, name);
   if (member.inner === undefined) throw new DefaultRuleError(`path ${rule.path} leads through a scalar`);
   const next = compilePath(rule, member.inner, rest);
-  return isList ? compileItems(name, next) : compileMember(rule, name, member.pointer, next);
+  return isList ? compileItems(name, next) : compileMember(rule, name, member, next);
 }
 
 /** The rule as a function of an object of type `owner` (the rule's type, or one that includes it).

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest';
+import { VOCABULARIES } from '../vocabulary.ts';
 import { imageTag } from './default-conditions.ts';
 import { applyDefaults } from './defaults.ts';
 import type { Container, Pod, PodSpec, Volume } from './gen/core-v1.ts';
@@ -212,6 +213,19 @@ describe('applyDefaults to other kinds', () => {
     });
     expect(applyDefaults('core/v1.Secret', {})).toEqual({ type: 'Opaque' });
     expect(applyDefaults('core/v1.ConfigMap', {})).toEqual({});
+  });
+});
+
+describe('applyDefaults to an object without its spec', () => {
+  const words = VOCABULARIES.plat.apiGroupDomain;
+
+  test.each([
+    ['batch/v1.Job', { template: {}, backoffLimit: 6 }],
+    ['batch/v1.CronJob', { schedule: '', jobTemplate: {}, concurrencyPolicy: 'Allow' }],
+    ['autoscaling/v2.HorizontalPodAutoscaler', { scaleTargetRef: { kind: '', name: '' }, minReplicas: 1 }],
+    [`networking.${words}/v1.NetworkPolicy`, { podSelector: {}, policyTypes: ['Ingress'] }],
+  ])('gives that of %s what a spec always has', (type, spec) => {
+    expect(applyDefaults<{ spec?: unknown }>(type, {}).spec).toMatchObject(spec);
   });
 });
 

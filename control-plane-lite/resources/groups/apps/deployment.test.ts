@@ -25,7 +25,11 @@ const ROLLING = 'spec.strategy.rollingUpdate';
 describe('a deployment', () => {
   test.each<FaultRow>([
     ['is right', {}, []],
-    ['without spec', { spec: undefined }, ['spec.selector Required', 'spec.template Required']],
+    [
+      'without spec',
+      { spec: undefined },
+      ['spec.selector Invalid', 'spec.template.spec.containers Required'],
+    ],
     ['below zero', { 'spec.replicas': -1 }, ['spec.replicas Invalid']],
     ['ready below zero', { 'spec.minReadySeconds': -1 }, ['spec.minReadySeconds Invalid']],
     ['history below zero', { 'spec.revisionHistoryLimit': -1 }, ['spec.revisionHistoryLimit Invalid']],
