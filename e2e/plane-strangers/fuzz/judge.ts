@@ -1,0 +1,49 @@
+/** Whether an answer is one that a server may give to whatever it was asked. */
+import type { Ask } from './requests.ts';
+import type { Answer } from './send.ts';
+
+/** The server stands between the client and something that isn't there. */
+const isPassage = ({ target }: Ask): boolean => /\/(proxy|log|exec|attach|portforward)\b/.test(target);
+
+/** The client asked for less time, or for a state that nobody knows. */
+const isLate = ({ target }: Ask, { text }: Answer): boolean =>
+  text.includes('Too large resource version') || /[?&]timeout=/.test(target);
+
+function isAllowed(ask: Ask, answer: Answer): boolean {
+  if (answer.status < 500) return true;
+  if (answer.status === 504) return isLate(ask, answer);
+  return (answer.status === 502 || answer.status === 503) && isPassage(ask);
+}
+
+interface StatusBody {
+  readonly kind?: unknown;
+  readonly apiVersion?: unknown;
+  readonly status?: unknown;
+  readonly code?: unknown;
+  readonly message?: unknown;
+  readonly reason?: unknown;
+}
+
+/** `undefined`: nothing to complain about. The text is the same for the same fault. */
+export function findFault(ask: Ask, answer: Answer): string | undefined {
+  const { status, contentType, text } = answer;
+  const where = `${ask.method} ${ask.headers.find(([name]) => name === 'Content-Type')?.[1] ?? ''}`;
+  if (!isAllowed(ask, answer)) return `${status} for ${where}`;
+  if (status === 0 || status === 304 || ask.method === 'HEAD' || ask.raw !== undefined) return undefined;
+  if (!contentType.startsWith('application/json') || /[?&]watch\b/.test(ask.target)) return undefined;
+  let body: StatusBody;
+  try {
+    body = JSON.parse(text) as StatusBody;
+  } catch {
+    return `${status} with a body that is no JSON for ${where}`;
+  }
+  if (status < 400) return undefined;
+  const isStatus =
+    body.kind === 'Status' &&
+    body.apiVersion === 'v1' &&
+    body.status === 'Failure' &&
+    body.code === status &&
+    typeof body.message === 'string' &&
+    typeof body.reason === 'string';
+  return isStatus ? undefined : `${status} without a Status for ${where}`;
+}

@@ -1,0 +1,113 @@
+/** Starts the server as a process of its own, for tests that may break it. */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Agent } from 'undici';
+import type { Told, Vitals } from './plane-process.ts';
+
+export interface Credentials {
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface PlaneChild extends AsyncDisposable {
+  readonly url: string;
+  readonly agent: Agent;
+  readonly credentials: Credentials;
+  /** Lines of its log that tell of a failure nobody expected, and what it printed when it died. */
+  readonly complaints: readonly string[];
+  readonly alive: boolean;
+  vitals(): Promise<Vitals>;
+}
+
+const PROGRAM = join(import.meta.dirname, 'plane-process.ts');
+
+export async function credentialsIn(file: string): Promise<Credentials> {
+  const config = JSON.parse(await readFile(file, 'utf8')) as {
+    clusters: [{ cluster: { 'certificate-authority-data': string } }];
+    users: [{ user: { 'client-certificate-data': string; 'client-key-data': string } }];
+  };
+  const text = (base64: string): string => Buffer.from(base64, 'base64').toString();
+  const [{ cluster }] = config.clusters;
+  const [{ user }] = config.users;
+  return {
+    ca: text(cluster['certificate-authority-data']),
+    cert: text(user['client-certificate-data']),
+    key: text(user['client-key-data']),
+  };
+}
+
+/** Its own log says how bad a line is; anything else is Node's. The same failure gives the same text. */
+function complaintIn(line: string): string | undefined {
+  if (!line.startsWith('{"level":')) return line;
+  const { level, msg, err } = JSON.parse(line) as {
+    level: string;
+    msg: string;
+    err?: { message?: string; stack?: string };
+  };
+  if (level !== 'error' && level !== 'fatal') return undefined;
+  return `${msg}: ${err?.stack?.split('\n').slice(0, 7).join('\n') ?? err?.message ?? ''}`;
+}
+
+export async function startPlaneChild(dir: string, flags: readonly string[] = []): Promise<PlaneChild> {
+  const child = fork(PROGRAM, ['--data-dir', dir, '--bind-address=127.0.0.1', '--secure-port=0', ...flags], {
+    execArgv: ['--expose-gc'],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  const complaints: string[] = [];
+  let rest = '';
+  child.stderr?.on('data', (chunk: Buffer) => {
+    const lines = (rest + chunk.toString()).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const complaint = complaintIn(line);
+      if (complaint !== undefined && !complaints.includes(complaint)) complaints.push(complaint);
+    }
+  });
+  const ready = await told(child, 'ready', complaints);
+  const credentials = await credentialsIn(ready.platconfigFile);
+  const agent = new Agent({ connect: credentials, allowH2: false, connections: 64, pipelining: 1 });
+  return {
+    url: ready.url,
+    agent,
+    credentials,
+    complaints,
+    get alive() {
+      return child.exitCode === null && child.signalCode === null;
+    },
+    async vitals() {
+      const answer = told(child, 'vitals', complaints);
+      child.send('vitals');
+      return (await answer).vitals;
+    },
+    async [Symbol.asyncDispose]() {
+      await agent.destroy();
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = once(child, 'exit');
+      child.send('end');
+      await gone;
+    },
+  };
+}
+
+async function told<K extends Told['kind']>(
+  child: ChildProcess,
+  kind: K,
+  complaints: readonly string[],
+): Promise<Extract<Told, { kind: K }>> {
+  for (;;) {
+    const ended = new AbortController();
+    const gone = once(child, 'exit', { signal: ended.signal }).then((): never => {
+      throw new Error(`the server ended: ${complaints.slice(-20).join('\n')}`);
+    });
+    // Whichever is first: the other one's end is nobody's business.
+    gone.catch(() => undefined);
+    const [message] = (await Promise.race([once(child, 'message', { signal: ended.signal }), gone])) as [
+      Told,
+    ];
+    ended.abort();
+    if (message.kind === kind) return message as Extract<Told, { kind: K }>;
+  }
+}

@@ -1,0 +1,70 @@
+/** What must outlive all of it: objects that nobody touches, and that everything can still be read. */
+import { request } from 'undici';
+import type { PlaneChild } from './plane-child.ts';
+import type { Members, World } from './requests.ts';
+
+/** Objects by their path, as the server shows them. */
+export type Canaries = Readonly<Record<string, unknown>>;
+
+const PLACE = 'intact';
+
+interface Reply {
+  readonly status: number;
+  readonly text: string;
+}
+
+async function call(
+  { url, agent }: PlaneChild,
+  method: 'GET' | 'POST',
+  path: string,
+  options: { readonly body?: unknown; readonly accept?: string } = {},
+): Promise<Reply> {
+  const { body, accept = 'application/json' } = options;
+  const response = await request(url + path, {
+    method,
+    dispatcher: agent,
+    headers: { accept, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.statusCode, text: await response.body.text() };
+}
+
+/** One object of every kind that has a namespace (events end by themselves), in a namespace of their own; the fuzzed
+ *  namespace is made too.
+ *  @throws Error if one can't be made */
+export async function plantCanaries(plane: PlaneChild, world: World, fuzzed: string): Promise<Canaries> {
+  for (const name of [fuzzed, PLACE]) {
+    await call(plane, 'POST', '/api/v1/namespaces', { body: { metadata: { name } } });
+  }
+  const paths: string[] = [];
+  for (const { path, namespaced, object, dryOnly } of world.kinds) {
+    if (!namespaced || dryOnly || path.endsWith('/events')) continue;
+    const place = path.replace(`/namespaces/${fuzzed}/`, `/namespaces/${PLACE}/`);
+    const { metadata } = object as { metadata: Members };
+    const { status, text } = await call(plane, 'POST', place, { body: { ...object, metadata } });
+    if (status !== 201) throw new Error(`POST ${place}: ${status} ${text}`);
+    paths.push(`${place}/${String(metadata['name'])}`);
+  }
+  return readCanaries(plane, Object.fromEntries(paths.map((path) => [path, undefined])));
+}
+
+export async function readCanaries(plane: PlaneChild, canaries: Canaries): Promise<Canaries> {
+  const found = await Promise.all(
+    Object.keys(canaries).map(
+      async (path) => [path, JSON.parse((await call(plane, 'GET', path)).text)] as const,
+    ),
+  );
+  return Object.fromEntries(found);
+}
+
+/** Every list in every form. @throws Error that says which one can't be had */
+export async function expectReadable(plane: PlaneChild, { kinds, words }: World): Promise<void> {
+  const table = `application/json;as=Table;g=meta.${words.apiGroupDomain};v=v1`;
+  for (const accept of ['application/json', words.protobufContentType, 'application/yaml', table]) {
+    for (const { path } of kinds) {
+      const everywhere = path.replace(/\/namespaces\/[^/]+(?=\/)/, '');
+      const { status, text } = await call(plane, 'GET', everywhere, { accept });
+      if (status !== 200) throw new Error(`GET ${everywhere} as ${accept}: ${status} ${text.slice(0, 2000)}`);
+    }
+  }
+}
