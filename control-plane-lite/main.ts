@@ -115,5 +115,5 @@ async function endServing({ clock, log, config }: Core, server: Server, hurry?: 
     close: (options: { readonly drainMs: number }) => server.api.close(options),
   };
   await shutDown(deps, { delayMs: config.shutdownDelayDuration }, hurry);
-  server.close();
+  await server.close();
 }

@@ -105,6 +105,7 @@ function createRelay(errorEvent: (reason: 'expired' | 'unavailable') => Buffer):
         write(errorEvent(reason));
         end();
       },
+      drained: () => target?.drained?.(),
     },
     attach(sink) {
       target = sink;

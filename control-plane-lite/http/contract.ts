@@ -81,6 +81,9 @@ export interface StreamSink {
    *  its backlog exceeds the server's limit. */
   write(bytes: Buffer): void;
   end(): void;
+  /** For those who have much to say: resolves when the client has taken most of what was written, or is gone;
+   *  `undefined`: go on at once. */
+  drained?(): Promise<void> | undefined;
 }
 
 /** A pass-through point: the handler speaks to the socket itself (exec, port-forward, proxies). */

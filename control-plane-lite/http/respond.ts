@@ -49,18 +49,21 @@ function* blocksOf(pieces: readonly Buffer[]): Generator<Buffer> {
   if (size > 0) yield Buffer.concat(held, size);
 }
 
-/** Resolves when the client took what was written, or is gone. Cuts it off if it takes nothing. */
-function drained(exchange: Exchange, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    if (exchange.closed) return resolve();
-    const timer = clock.setTimer(() => exchange.destroy(), STALLED_MS);
-    const done = (): void => {
-      timer.cancel();
-      resolve();
-    };
-    exchange.onDrain(done);
-    exchange.onClose(done);
-  });
+/** Says when the client took what was written, or is gone; cuts it off if it takes nothing. Listens for its leaving
+ *  once, however often it is waited for. */
+function drainOf(exchange: Exchange, clock: Clock): () => Promise<void> {
+  let goOn: (() => void) | undefined;
+  exchange.onClose(() => goOn?.());
+  return () =>
+    new Promise((resolve) => {
+      if (exchange.closed) return resolve();
+      const timer = clock.setTimer(() => exchange.destroy(), STALLED_MS);
+      goOn = (): void => {
+        timer.cancel();
+        resolve();
+      };
+      exchange.onDrain(goOn);
+    });
 }
 
 /** What is left to send when everything is written must go out as well, without anyone waiting for it. */
@@ -72,9 +75,10 @@ function endWatched(exchange: Exchange, clock: Clock, last?: Buffer): void {
 }
 
 async function writeBlocks(exchange: Exchange, blocks: Iterable<Buffer>, clock: Clock): Promise<void> {
+  const drained = drainOf(exchange, clock);
   for (const block of blocks) {
     if (exchange.closed) return;
-    if (!exchange.write(block)) await drained(exchange, clock);
+    if (!exchange.write(block)) await drained();
   }
   endWatched(exchange, clock);
 }
@@ -89,9 +93,10 @@ async function writeCompressed(exchange: Exchange, pieces: readonly Buffer[], cl
     }
     gzip.end();
   })();
+  const drained = drainOf(exchange, clock);
   for await (const chunk of gzip) {
     if (exchange.closed) break;
-    if (Buffer.isBuffer(chunk) && !exchange.write(chunk)) await drained(exchange, clock);
+    if (Buffer.isBuffer(chunk) && !exchange.write(chunk)) await drained();
   }
   if (exchange.closed) gzip.destroy();
   else endWatched(exchange, clock);

@@ -5,6 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import { Agent, request } from 'undici';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
+import { createFakeClock } from '#api/kit/clock.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Handler, StreamSink } from './contract.ts';
 import { createTestAuthority } from './testing/certificates.ts';
@@ -97,6 +98,67 @@ describe.each(['http1', 'http2'] as const)('a stream over %s', (protocol) => {
     (await watch.sink).write(Buffer.from('too late'));
     await watch.server.server.close();
     expect(watch.server.server.activeRequests).toBe(0);
+  });
+});
+
+describe.each(['http1', 'http2'] as const)('a client that is slow over %s', (protocol) => {
+  const dispatcher = agents[protocol];
+  const block = Buffer.alloc(4 * 1024 * 1024, 'x');
+
+  test('has taken what was written when its owner is told so', async () => {
+    await using watch = await startWatch();
+    const { body } = await request(watch.server.url + path, { dispatcher });
+    const sink = await watch.sink;
+    expect(sink.drained?.()).toBeUndefined();
+    sink.write(block);
+    const drained = sink.drained?.();
+    expect(drained).toBeInstanceOf(Promise);
+    let size = 0;
+    body.on('data', (chunk: Buffer) => {
+      size += chunk.length;
+    });
+    await drained;
+    expect(size).toBeGreaterThan(0);
+    sink.end();
+    await once(body, 'end');
+    expect(size).toBe(block.length);
+  });
+
+  test('does not hold its owner when it leaves', async () => {
+    await using watch = await startWatch();
+    const leaving = new AbortController();
+    const { body } = await request(watch.server.url + path, { dispatcher, signal: leaving.signal });
+    body.on('error', () => undefined);
+    const sink = await watch.sink;
+    sink.write(block);
+    const drained = sink.drained?.();
+    leaving.abort();
+    await Promise.all([drained, watch.stopped]);
+    expect(sink.drained?.()).toBeUndefined();
+  });
+
+  test.each([
+    ['30 s after its stream has ended', 30_000],
+    ['a second after the server should have ended', 1000],
+  ])('is cut off %s', async (_, ms) => {
+    const clock = createFakeClock();
+    await using watch = await startWatch(false, { deps: { clock } });
+    const { body } = await request(watch.server.url + path, { dispatcher });
+    body.on('error', () => undefined);
+    const sink = await watch.sink;
+    sink.write(block);
+    if (ms > 1000) {
+      sink.end();
+      await clock.advance(ms);
+    }
+    const ended = watch.server.server.close({ drainMs: 1_000_000 });
+    if (ms === 1000) {
+      sink.end();
+      await clock.advance(ms);
+    }
+    await ended;
+    expect(watch.server.server.activeRequests).toBe(0);
+    body.destroy();
   });
 });
 

@@ -24,7 +24,14 @@ export interface Channel {
   end(): void;
   cut(): void;
   onClose(listener: () => void): void;
+  /** When a backlog is gone that was more than the connection holds. */
+  onDrain(listener: () => void): void;
 }
+
+/** More than a connection holds, and little beside what may gather. */
+const DRAIN_BYTES = 256 * 1024;
+/** Time in which a client may take what is left when its stream has ended. */
+const LEFT_MS = 30_000;
 
 function openBody(state: RequestState, response: StreamResponse): Channel {
   const { exchange } = state;
@@ -38,7 +45,16 @@ function openBody(state: RequestState, response: StreamResponse): Channel {
     end: () => exchange.end(),
     cut: () => exchange.destroy(),
     onClose: (listener) => exchange.onClose(listener),
+    onDrain: (listener) => exchange.onDrain(listener),
   };
+}
+
+/** What was written goes out in its time, but nobody waits for a client that takes nothing. */
+function endChannel(channel: Channel, clock: Clock, withinMs: number): void {
+  channel.end();
+  if (channel.backlogBytes === 0) return;
+  const timer = clock.setTimer(() => channel.cut(), withinMs);
+  channel.onClose(() => timer.cancel());
 }
 
 /** Connects a response with a channel until one of them ends. */
@@ -49,14 +65,17 @@ function carry(
   response: StreamResponse,
   channel: Channel,
 ): Promise<void> {
+  const { partingMs = 1000, stalledMs = LEFT_MS } = options;
   return new Promise((resolve, reject) => {
     let over = false;
     let stop: (() => void) | undefined;
+    let goOn: (() => void) | undefined;
     const guard = createBacklogGuard(
       { clock: deps.clock, backlogBytes: () => channel.backlogBytes, cut: () => channel.cut() },
       options,
     );
     function finish(): void {
+      goOn?.();
       if (over) return;
       over = true;
       guard.stop();
@@ -71,8 +90,15 @@ function carry(
       },
       end() {
         if (over) return;
-        channel.end();
+        endChannel(channel, deps.clock, state.abortReason === undefined ? stalledMs : partingMs);
         finish();
+      },
+      drained() {
+        if (over || channel.backlogBytes < DRAIN_BYTES) return undefined;
+        return new Promise((taken) => {
+          goOn = taken;
+          channel.onDrain(taken);
+        });
       },
     };
     channel.onClose(finish);
@@ -85,7 +111,7 @@ function carry(
       return;
     }
     if (over) stop();
-    else state.onAbort(() => deps.clock.setTimer(() => sink.end(), options.partingMs ?? 1000));
+    else state.onAbort(() => deps.clock.setTimer(() => sink.end(), partingMs));
   });
 }
 

@@ -80,6 +80,7 @@ export async function acceptWebSocket(
         end: () => client.close(1000),
         cut: () => client.terminate(),
         onClose: (listener) => void client.once('close', listener),
+        onDrain: (listener) => void socket.once('drain', listener),
       });
     });
   });

@@ -12,13 +12,23 @@ const STANDARD_OUTPUT = 1;
 const MEGABYTE = 1024 * 1024;
 const DAY_MS = 24 * 60 * 60 * 1000;
 
+export interface Audit {
+  readonly auditor: Auditor;
+  /** Resolves when everything is written. To be called when no request is left. */
+  close(): Promise<void>;
+}
+
 /** `undefined` without `--audit-log-path`. @throws Error that names the file which can't be used */
-export async function createAudit(core: Core, registry: MetricsRegistry): Promise<Auditor | undefined> {
+export async function createAudit(core: Core, registry: MetricsRegistry): Promise<Audit | undefined> {
   const { config, clock, vocabulary } = core;
   if (config.auditLogPath === '') return undefined;
   const domain = vocabulary.apiGroupDomain;
   const policy = await readPolicy(config.auditPolicyFile, domain);
-  return createAuditor({ clock, registry, writer: await openWriter(core) }, { policy, domain });
+  const writer = await openWriter(core);
+  return {
+    auditor: createAuditor({ clock, registry, writer }, { policy, domain }),
+    close: () => writer.close(),
+  };
 }
 
 async function openWriter({ config, clock, log }: Core): Promise<LineWriter> {

@@ -23,7 +23,8 @@ export interface Server {
   readonly api: ApiServer;
   readonly health: Health;
   readonly metrics: MetricsRegistry;
-  close(): void;
+  /** To be called when the API server has ended. */
+  close(): Promise<void>;
 }
 
 export interface ServerParts {
@@ -74,7 +75,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
         core.registry.find(info.group, info.version, info.resource) !== undefined ||
         aggregation?.serves(info) === true,
       encodeStatus: createStatusEncoder({ vocabulary, now: () => clock.now(), protobuf }),
-      ...(audit === undefined ? {} : { audit }),
+      ...(audit === undefined ? {} : { audit: audit.auditor }),
     },
     {
       tls: await servingCertificate(core, identity),
@@ -82,7 +83,15 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
       inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
     },
   );
-  return { api, health, metrics, close: stopMeasuring };
+  return {
+    api,
+    health,
+    metrics,
+    async close() {
+      stopMeasuring();
+      await audit?.close();
+    },
+  };
 }
 
 function resourceHandler(

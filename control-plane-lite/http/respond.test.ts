@@ -1,0 +1,76 @@
+import { once } from 'node:events';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect as connectTls } from 'node:tls';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Handler } from './contract.ts';
+import { createTestAuthority } from './testing/certificates.ts';
+import { startTestServer } from './testing/test-server.ts';
+
+const ca = createTestAuthority();
+const certificate = ca.issue('localhost');
+const BLOCK = 64 * 1024;
+const BLOCKS = 400;
+const SIZE = BLOCK * BLOCKS;
+
+/** Much larger than what a connection takes at a time. */
+const resources: Handler = () => ({
+  kind: 'bytes',
+  status: 200,
+  contentType: 'text/plain',
+  body: Array.from({ length: BLOCKS }, () => Buffer.alloc(BLOCK, 'x')),
+});
+
+describe('a large answer to a client that takes it in small pieces', () => {
+  const warnings: string[] = [];
+  const note = (warning: Error): void => void warnings.push(warning.name);
+  beforeEach(() => {
+    warnings.length = 0;
+    process.on('warning', note);
+  });
+  afterEach(() => {
+    process.off('warning', note);
+  });
+
+  /** Reads everything, with a turn of the event loop after every chunk. */
+  async function readSlowly(readable: NodeJS.ReadableStream): Promise<number> {
+    let size = 0;
+    for await (const chunk of readable) {
+      size += chunk.length;
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    return size;
+  }
+
+  test('arrives whole over HTTP/1.1, and leaves no listeners behind', async () => {
+    await using server = await startTestServer({ certificate, resources });
+    const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: ca.cert });
+    await once(socket, 'secureConnect');
+    socket.write('GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+    expect(await readSlowly(socket)).toBeGreaterThan(SIZE);
+    expect(warnings).toEqual([]);
+  });
+
+  test('arrives whole over HTTP/2, and leaves no listeners behind', async () => {
+    await using server = await startTestServer({ certificate, resources });
+    const session = connectHttp2(server.url, { ca: ca.cert });
+    expect(await readSlowly(session.request({ ':path': '/api/v1/pods' }))).toBe(SIZE);
+    expect(warnings).toEqual([]);
+    session.destroy();
+  });
+
+  test('arrives whole and compressed, and leaves no listeners behind', async () => {
+    const random: Handler = () => ({
+      kind: 'bytes',
+      status: 200,
+      contentType: 'text/plain',
+      // What can't be made smaller.
+      body: Array.from({ length: BLOCKS / 4 }, () => crypto.getRandomValues(Buffer.alloc(BLOCK))),
+    });
+    await using server = await startTestServer({ certificate, resources: random });
+    const session = connectHttp2(server.url, { ca: ca.cert });
+    const stream = session.request({ ':path': '/api/v1/pods', 'accept-encoding': 'gzip' });
+    expect(await readSlowly(stream)).toBeGreaterThan(SIZE / 4);
+    expect(warnings).toEqual([]);
+    session.destroy();
+  });
+});
