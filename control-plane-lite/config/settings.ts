@@ -76,6 +76,10 @@ export interface ServerConfig {
   readonly clientCaFile: string;
   readonly tokenAuthFile: string;
   readonly anonymousAuth: boolean;
+  readonly apiAudiences: readonly string[];
+  readonly serviceAccountIssuer: readonly string[];
+  readonly serviceAccountKeyFile: readonly string[];
+  readonly serviceAccountSigningKeyFile: string;
   readonly authorizationMode: readonly string[];
   readonly runtimeConfig: readonly string[];
   readonly serviceClusterIpRange: readonly string[];
@@ -237,6 +241,34 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: true,
     group: 'Authentication',
     help: 'let in requests without credentials, as system:anonymous',
+  },
+  apiAudiences: {
+    flag: 'api-audiences',
+    type: 'list',
+    default: [],
+    group: 'Authentication',
+    help: 'what the server is called as the receiver of tokens; default: the issuer',
+  },
+  serviceAccountIssuer: {
+    flag: 'service-account-issuer',
+    type: 'list',
+    default: [],
+    group: 'Authentication',
+    help: 'issuer of tokens; those of further ones are taken as well; default: https:// and the API service’s name',
+  },
+  serviceAccountKeyFile: {
+    flag: 'service-account-key-file',
+    type: 'list',
+    default: [],
+    group: 'Authentication',
+    help: 'keys whose tokens are taken, beside the signing key',
+  },
+  serviceAccountSigningKeyFile: {
+    flag: 'service-account-signing-key-file',
+    type: 'string',
+    default: '',
+    group: 'Authentication',
+    help: 'key that signs tokens, the same for servers that share an etcd; default: one that is made',
   },
   authorizationMode: {
     flag: 'authorization-mode',

@@ -5,6 +5,7 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../http/contract.ts';
 import type { Resource, SubresourceInfo } from '../resources/contract.ts';
 import { resourceSubject } from '../verbs/deps.ts';
+import { type AccountTokenEndpoint, accountTokenEndpoint } from './account-token.ts';
 import { bindingEndpoint } from './binding.ts';
 import { deleteCollectionEndpoint, deleteEndpoint } from './delete.ts';
 import type { EndpointDeps } from './deps.ts';
@@ -20,6 +21,7 @@ export interface ResourceHandlerDeps extends EndpointDeps {
   readonly reviews: ReviewDeps;
   /** How a resource is scaled; `undefined` if it isn't. */
   readonly scale: (resource: Resource) => ScaleMapping | undefined;
+  readonly accountToken: AccountTokenEndpoint;
   /** The eviction's body. */
   readonly evictionSchema: Parameters<typeof evictionEndpoint>[3];
 }
@@ -142,6 +144,8 @@ async function subresource(
         deps.evictionSchema,
         deps.registry.find('policy', 'v1', 'poddisruptionbudgets'),
       );
+    case 'token':
+      return accountTokenEndpoint(deps, request, resource, deps.accountToken);
     case 'scale': {
       const mapping = deps.scale(resource);
       if (mapping === undefined) throw pathNotFound();

@@ -1,11 +1,12 @@
 /** The keys and certificates that a server makes for itself when nobody brings others: an authority, the serving
  *  certificate, and the administrator's way in. Kept in the data directory; private keys only for root. */
 import { X509Certificate } from 'node:crypto';
-import { mkdir, open, readFile, rename } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Identity, Subject } from '#api/pki/certificate.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import { formatPlatconfig } from './platconfig.ts';
+import { readIfThere, writePrivate } from './private-files.ts';
 
 export interface IdentityOptions {
   readonly dir: string;
@@ -129,27 +130,4 @@ function parse(pem: string, file: string): X509Certificate {
   } catch (cause) {
     throw new Error(`${file} holds no certificate; remove it to have a new one made`, { cause });
   }
-}
-
-async function readIfThere(file: string): Promise<string | undefined> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
-    throw thrown;
-  }
-}
-
-/** Whole or not at all, and never readable for others. */
-async function writePrivate(file: string, text: string): Promise<void> {
-  const temporary = `${file}.new`;
-  {
-    await using handle = await open(temporary, 'w', 0o600);
-    await handle.chmod(0o600);
-    await handle.writeFile(text);
-    await handle.sync();
-  }
-  await rename(temporary, file);
-  await using folder = await open(dirname(file));
-  await folder.sync();
 }

@@ -32,6 +32,8 @@ export interface AccessDeps {
   readonly registry: ResourceRegistry;
   /** PEM of the server's own authority. */
   readonly ownAuthority: string;
+  /** Lets service accounts in. */
+  readonly accounts: Authenticator;
 }
 
 /** @throws Error that names the file which can't be read */
@@ -53,13 +55,18 @@ export async function createAccess(deps: AccessDeps): Promise<Access> {
   };
 }
 
-async function methods({ config, clock, ownAuthority }: AccessDeps): Promise<readonly Authenticator[]> {
+async function methods({
+  config,
+  clock,
+  ownAuthority,
+  accounts,
+}: AccessDeps): Promise<readonly Authenticator[]> {
   const bundle = config.clientCaFile === '' ? '' : await readText(config.clientCaFile);
   const roots = [new X509Certificate(ownAuthority), ...parseCertificates(bundle)];
   const certificates = createClientCertificateAuthenticator({ roots: () => roots, clock });
-  if (config.tokenAuthFile === '') return [certificates];
+  if (config.tokenAuthFile === '') return [certificates, accounts];
   const users = parseTokenFile(await readText(config.tokenAuthFile), config.tokenAuthFile);
-  return [certificates, createTokenAuthenticator(users)];
+  return [certificates, createTokenAuthenticator(users), accounts];
 }
 
 async function readText(file: string): Promise<string> {

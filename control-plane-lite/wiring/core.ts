@@ -18,6 +18,7 @@ import { createAdmissionChain } from '../verbs/admit.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import { createVerbs } from '../verbs/verbs.ts';
 import { type Access, createAccess } from './access.ts';
+import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
 import { createResources, type ServedResources } from './resources.ts';
 
 export interface Core {
@@ -31,6 +32,7 @@ export interface Core {
   readonly registry: ResourceRegistry;
   readonly allocation: ServedResources['allocation'];
   readonly access: Access;
+  readonly accountTokens: AccountTokens;
   readonly verbs: Verbs;
 }
 
@@ -79,7 +81,9 @@ export async function createCore(
   await cache.start(signal);
   const ownAuthority = identity.authority.certificate;
   await repairAllocations(cache, registry, allocation, log);
-  const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority });
+  const accountTokens = await createAccountTokens({ config, vocabulary, clock, cache, registry });
+  const accounts = accountTokens.authenticator;
+  const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority, accounts });
   const namespaces = registry.find('', 'v1', 'namespaces');
   const plugins = [
     ...(namespaces === undefined
@@ -93,5 +97,6 @@ export async function createCore(
   ];
   const admission = createAdmissionChain(plugins);
   const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
-  return { config, vocabulary, gates, clock, log, store, cache, registry, allocation, access, verbs };
+  const made = { store, cache, registry, allocation, access, accountTokens, verbs };
+  return { config, vocabulary, gates, clock, log, ...made };
 }

@@ -112,6 +112,14 @@ function resourceHandler(
     vocabulary,
     ...(aggregation === undefined ? {} : { delegate: aggregation.delegate }),
     reviews: { authenticator: access.authenticator, authorizer: access.authorizer },
+    accountToken: {
+      issuer: core.accountTokens.issuer,
+      target: {
+        schema: createBuiltinSchema('authentication/v1.TokenRequest', options),
+        apiVersion: `authentication.${vocabulary.apiGroupDomain}/v1`,
+        kind: 'TokenRequest',
+      },
+    },
     scale: (resource) =>
       resource.info.subresources.has('scale') ? { ...scale, ...resource.scale } : undefined,
     evictionSchema: {

@@ -1,0 +1,114 @@
+/** Lets service accounts in by their tokens, for as long as the account and what the token is bound to are there.
+ *  Source: document 2, 5.2. */
+import { createHash } from 'node:crypto';
+import type { Clock } from '#api/kit/clock.ts';
+import { parseTime } from '#api/meta/time.ts';
+import type { ApiObject, UserInfo } from '../../resources/contract.ts';
+import type { AuthenticationResult, Authenticator } from '../contract.ts';
+import {
+  accountGroups,
+  accountUser,
+  type BoundObject,
+  issuerOf,
+  parseClaims,
+  type TokenTerms,
+} from './claims.ts';
+import { readToken, type TokenKey } from './jwt.ts';
+
+export interface AccountTokenDeps {
+  readonly clock: Clock;
+  readonly keys: readonly TokenKey[];
+  /** Issuers whose tokens are ours. */
+  readonly issuers: readonly string[];
+  /** What this server is called as the receiver of tokens. */
+  readonly audiences: readonly string[];
+  /** Domain of the platform's claims and of the keys under which more is told of the user. */
+  readonly domain: string;
+  readonly find: (
+    kind: BoundObject['kind'] | 'ServiceAccount',
+    namespace: string,
+    name: string,
+  ) => ApiObject | undefined;
+}
+
+/** What is bound to a pod that ends may still be used while it ends, and so much longer. */
+const LEEWAY_MS = 60_000;
+
+/** Tokens whose signature is remembered, the last ones: checking one takes longer than all else of a small request. */
+const MAX_REMEMBERED = 1024;
+
+const NOT_OURS: AuthenticationResult = { kind: 'none' };
+const rejected = (message: string): AuthenticationResult => ({ kind: 'rejected', message });
+
+export function createAccountTokenAuthenticator(deps: AccountTokenDeps): Authenticator {
+  const remembered = new Map<string, TokenTerms>();
+
+  /** What a token says, once its signature was checked. */
+  function termsOf(text: string): TokenTerms | AuthenticationResult {
+    // By digest, so that how long a look-up takes tells nothing of the tokens.
+    const digest = createHash('sha256').update(text).digest('base64');
+    const known = remembered.get(digest);
+    if (known !== undefined) return known;
+    const token = readToken(text);
+    if (token === undefined || !deps.issuers.includes(issuerOf(token.claims))) return NOT_OURS;
+    if (!token.verify(deps.keys)) return rejected('the signature of the service account token is not ours');
+    const terms = parseClaims(token.claims, deps.domain);
+    if (terms === undefined) return rejected('the token is none of a service account');
+    remembered.set(digest, terms);
+    const [oldest] = remembered.keys();
+    if (remembered.size > MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
+    return terms;
+  }
+
+  return {
+    name: 'service-account',
+    authenticate({ bearerToken, audiences = deps.audiences }) {
+      if (bearerToken === undefined) return NOT_OURS;
+      const terms = termsOf(bearerToken);
+      if ('kind' in terms) return terms;
+      const meant = audiences.filter((audience) => terms.audiences.includes(audience));
+      const fault = termFault(terms, deps.clock.now()) ?? existenceFault(terms, deps);
+      if (fault !== undefined) return rejected(fault);
+      if (meant.length === 0) {
+        return rejected(`the token is for ${terms.audiences.join(', ')}, not for ${audiences.join(', ')}`);
+      }
+      return { kind: 'user', user: userOf(terms, deps.domain), audiences: meant };
+    },
+  };
+}
+
+function termFault({ issuedSeconds, expiresSeconds }: TokenTerms, nowMs: number): string | undefined {
+  if (nowMs >= expiresSeconds * 1000) return 'the service account token has expired';
+  // Servers that share an issuer may have clocks that differ.
+  return nowMs + LEEWAY_MS < issuedSeconds * 1000 ? 'the service account token is not valid yet' : undefined;
+}
+
+function existenceFault(
+  { namespace, account, bound }: TokenTerms,
+  { find, clock }: AccountTokenDeps,
+): string | undefined {
+  const isThere = (object: ApiObject | undefined, uid: string): boolean =>
+    object !== undefined && object.metadata.uid === uid && !isLongGone(object, clock.now());
+  if (!isThere(find('ServiceAccount', namespace, account.name), account.uid)) {
+    return `the service account ${namespace}/${account.name} of the token is gone`;
+  }
+  if (bound !== undefined && !isThere(find(bound.kind, namespace, bound.name), bound.uid)) {
+    return `the ${bound.kind.toLowerCase()} ${namespace}/${bound.name} that the token is bound to is gone`;
+  }
+  return undefined;
+}
+
+function isLongGone({ metadata: { deletionTimestamp } }: ApiObject, nowMs: number): boolean {
+  return deletionTimestamp !== undefined && parseTime(deletionTimestamp) + LEEWAY_MS < nowMs;
+}
+
+function userOf({ namespace, account, bound }: TokenTerms, domain: string): UserInfo {
+  const pod = bound?.kind === 'Pod' ? bound : undefined;
+  const key = (name: string): string => `authentication.${domain}/${name}`;
+  return {
+    name: accountUser(namespace, account.name),
+    uid: account.uid,
+    groups: accountGroups(namespace),
+    extra: pod === undefined ? {} : { [key('pod-name')]: [pod.name], [key('pod-uid')]: [pod.uid] },
+  };
+}

@@ -1,0 +1,106 @@
+/** What a service account's token says. Pure. Source: document 2, 5.2; upstream's bound tokens, release 1.24. */
+
+export interface NamedObject {
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** An object with whose end the token ends. */
+export interface BoundObject extends NamedObject {
+  readonly kind: 'Pod' | 'Secret';
+}
+
+export interface TokenSubject {
+  readonly namespace: string;
+  readonly account: NamedObject;
+  readonly bound: BoundObject | undefined;
+}
+
+export interface TokenTerms extends TokenSubject {
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  readonly issuedSeconds: number;
+  readonly expiresSeconds: number;
+}
+
+export const SERVICE_ACCOUNT_PREFIX = 'system:serviceaccount:';
+const ACCOUNTS_GROUP = 'system:serviceaccounts';
+
+export const accountUser = (namespace: string, name: string): string =>
+  `${SERVICE_ACCOUNT_PREFIX}${namespace}:${name}`;
+
+/** Groups of every service account of a namespace. */
+export const accountGroups = (namespace: string): readonly string[] => [
+  ACCOUNTS_GROUP,
+  `${ACCOUNTS_GROUP}:${namespace}`,
+];
+
+const BOUND_MEMBERS = { Pod: 'pod', Secret: 'secret' } as const;
+
+/** `domain`: under which the platform's own claims stand. */
+export function claimsOf(terms: TokenTerms, domain: string): Readonly<Record<string, unknown>> {
+  const { namespace, account, bound } = terms;
+  return {
+    aud: terms.audiences,
+    exp: terms.expiresSeconds,
+    iat: terms.issuedSeconds,
+    iss: terms.issuer,
+    [domain]: {
+      namespace,
+      ...(bound === undefined ? {} : { [BOUND_MEMBERS[bound.kind]]: { name: bound.name, uid: bound.uid } }),
+      serviceaccount: { name: account.name, uid: account.uid },
+    },
+    nbf: terms.issuedSeconds,
+    sub: accountUser(namespace, account.name),
+  };
+}
+
+type Members = Readonly<Record<string, unknown>>;
+const membersOf = (value: unknown): Members | undefined =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? Object.fromEntries(Object.entries(value))
+    : undefined;
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+const secondsOf = (value: unknown): number | undefined =>
+  typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+
+function namedObject(value: unknown): NamedObject | undefined {
+  const members = membersOf(value);
+  if (members === undefined) return undefined;
+  const { name, uid } = members;
+  return typeof name === 'string' && typeof uid === 'string' && name !== '' ? { name, uid } : undefined;
+}
+
+/** The issuer that a token names; whose tokens they are is known before they are checked. */
+export const issuerOf = ({ iss }: Members): string => textOf(iss);
+
+/** Reads claims. `undefined`: they are not those of a service account's token. */
+export function parseClaims(claims: Members, domain: string): TokenTerms | undefined {
+  const own = membersOf(claims[domain]);
+  const namespace = textOf(own?.['namespace']);
+  const account = namedObject(own?.['serviceaccount']);
+  const { aud, exp, nbf, sub } = claims;
+  const expiresSeconds = secondsOf(exp);
+  const audiences = (Array.isArray(aud) ? aud : [aud]).filter((item) => typeof item === 'string');
+  if (own === undefined || account === undefined || namespace === '' || expiresSeconds === undefined) {
+    return undefined;
+  }
+  if (sub !== accountUser(namespace, account.name)) return undefined;
+  return {
+    namespace,
+    account,
+    bound: boundObject(own),
+    issuer: issuerOf(claims),
+    audiences,
+    issuedSeconds: secondsOf(nbf) ?? 0,
+    expiresSeconds,
+  };
+}
+
+function boundObject(own: Members): BoundObject | undefined {
+  for (const kind of ['Pod', 'Secret'] as const) {
+    const named = namedObject(own[BOUND_MEMBERS[kind]]);
+    if (named !== undefined) return { kind, ...named };
+  }
+  return undefined;
+}

@@ -1,0 +1,43 @@
+/** Makes tokens for service accounts. */
+import type { KeyObject } from 'node:crypto';
+import { claimsOf, type TokenSubject } from './claims.ts';
+import { signToken, type TokenKey } from './jwt.ts';
+
+export interface TokenIssuer {
+  /** Given where a request names none. */
+  readonly audiences: readonly string[];
+  /** `nowMs` and `seconds`: from when on and for how long. */
+  readonly issue: (
+    subject: TokenSubject,
+    audiences: readonly string[],
+    nowMs: number,
+    seconds: number,
+  ) => { readonly token: string; readonly expiresMs: number };
+}
+
+export interface TokenIssuerOptions {
+  readonly privateKey: KeyObject;
+  readonly key: TokenKey;
+  readonly issuer: string;
+  readonly audiences: readonly string[];
+  /** Domain of the platform's claims. */
+  readonly domain: string;
+}
+
+export function createTokenIssuer({
+  privateKey,
+  key,
+  issuer,
+  audiences,
+  domain,
+}: TokenIssuerOptions): TokenIssuer {
+  return {
+    audiences,
+    issue(subject, meant, nowMs, seconds) {
+      const issuedSeconds = Math.floor(nowMs / 1000);
+      const expiresSeconds = issuedSeconds + seconds;
+      const terms = { ...subject, issuer, audiences: meant, issuedSeconds, expiresSeconds };
+      return { token: signToken(claimsOf(terms, domain), privateKey, key), expiresMs: expiresSeconds * 1000 };
+    },
+  };
+}

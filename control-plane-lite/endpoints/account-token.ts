@@ -1,0 +1,116 @@
+/** `serviceaccounts/<name>/token`: a token for the account, for a time, perhaps bound to a pod or a secret.
+ *  Nothing of it is stored. Source: document 2, 5.2; upstream's TokenRequest, release 1.24. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { invalid, notFound } from '#api/meta/status-errors.ts';
+import { formatTime } from '#api/meta/time.ts';
+import type { BoundObjectReference, TokenRequest } from '#api/schema/gen/authentication-v1.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import type { BoundObject } from '../authn/service-account/claims.ts';
+import type { TokenIssuer } from '../authn/service-account/issuer.ts';
+import type { ApiRequest, ApiResponse } from '../http/contract.ts';
+import type { ApiObject, Resource } from '../resources/contract.ts';
+import { typed } from '../resources/view.ts';
+import type { BodyTarget } from './content.ts';
+import type { EndpointDeps } from './deps.ts';
+import { parseWriteQuery } from './query.ts';
+
+export interface AccountTokenEndpoint {
+  readonly issuer: TokenIssuer;
+  /** The body. */
+  readonly target: BodyTarget;
+}
+
+const MIN_SECONDS = 600;
+const MAX_SECONDS = 2 ** 32;
+const DEFAULT_SECONDS = 3600;
+const PLURALS = { Pod: 'pods', Secret: 'secrets' } as const;
+
+/** @throws StatusError NotFound without the account or what the token is to be bound to; Invalid, Conflict */
+export async function accountTokenEndpoint(
+  deps: EndpointDeps,
+  request: ApiRequest,
+  accounts: Resource,
+  { issuer, target }: AccountTokenEndpoint,
+): Promise<ApiResponse> {
+  const { namespace, name } = request.info;
+  const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
+  const body = await deps.content.readObject(request, target, query.fieldValidation);
+  await deps.cache.waitForNewest();
+  const account = existing(deps, accounts, namespace, name);
+  const { spec = {} } = typed<{ readonly spec?: Partial<TokenRequest['spec']> }>(body);
+  const { expirationSeconds = DEFAULT_SECONDS, boundObjectRef, audiences: asked = [] } = spec;
+  const audiences = asked.length === 0 ? issuer.audiences : asked;
+  const faults = faultsOf(expirationSeconds, boundObjectRef);
+  if (faults.length > 0) throw invalid(subjectOf(target), '', faults);
+  const bound = boundObjectRef === undefined ? undefined : boundTo(deps, namespace, name, boundObjectRef);
+  const subject = { namespace, account: { name, uid: account.metadata.uid ?? '' }, bound };
+  const nowMs = deps.clock.now();
+  const { token, expiresMs } = issuer.issue(subject, audiences, nowMs, expirationSeconds);
+  return deps.content.plain(request, 201, {
+    ...body,
+    metadata: { name, namespace, creationTimestamp: formatTime(nowMs) },
+    spec: { ...spec, audiences, expirationSeconds },
+    status: { token, expirationTimestamp: formatTime(expiresMs) },
+  });
+}
+
+const subjectOf = ({ apiVersion, kind }: BodyTarget): { group: string; name: string } => ({
+  group: apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/'))),
+  name: kind,
+});
+
+/** The newest state of an object. @throws StatusError NotFound */
+function existing({ cache }: EndpointDeps, resource: Resource, namespace: string, name: string): ApiObject {
+  const object = cache.resource(resource.storage).get(`${namespace}/${name}`)?.object();
+  if (object === undefined) throw notFound({ group: resource.info.group, name: resource.info.plural }, name);
+  return object;
+}
+
+function faultsOf(seconds: number, reference: BoundObjectReference | undefined): readonly FieldError[] {
+  const faults = createFaults();
+  const path = 'spec.expirationSeconds';
+  if (seconds < MIN_SECONDS) faults.invalid(path, seconds, 'may not specify a duration less than 10 minutes');
+  if (seconds > MAX_SECONDS)
+    faults.invalid(path, seconds, 'may not specify a duration larger than 2^32 seconds');
+  if (reference !== undefined && kindOf(reference) === undefined) {
+    const given = `${reference.apiVersion ?? ''} ${reference.kind ?? ''}`;
+    faults.invalid('spec.boundObjectRef', given, 'must be a Pod or a Secret of v1');
+  }
+  return faults.errors;
+}
+
+function kindOf({ apiVersion, kind }: BoundObjectReference): BoundObject['kind'] | undefined {
+  return apiVersion === 'v1' && (kind === 'Pod' || kind === 'Secret') ? kind : undefined;
+}
+
+/** @throws StatusError NotFound; Conflict if another object is meant; BadRequest for the pod of another account */
+function boundTo(
+  deps: EndpointDeps,
+  namespace: string,
+  account: string,
+  reference: BoundObjectReference,
+): BoundObject {
+  const kind = kindOf(reference) ?? 'Pod';
+  const { name = '', uid: wanted = '' } = reference;
+  const resource = deps.registry.find('', 'v1', PLURALS[kind]);
+  if (resource === undefined) throw notFound({ group: '', name: PLURALS[kind] }, name);
+  const object = existing(deps, resource, namespace, name);
+  const { uid = '' } = object.metadata;
+  if (wanted !== '' && wanted !== uid) {
+    throw new StatusError(
+      'Conflict',
+      `Operation cannot be fulfilled on ${PLURALS[kind]} ${JSON.stringify(name)}: the UID in the bound object reference (${wanted}) does not match the UID in record. The object might have been deleted and then recreated`,
+      { details: { name, kind: PLURALS[kind] } },
+    );
+  }
+  const runsAs = kind === 'Pod' ? (typed<Pod>(object).spec?.serviceAccountName ?? '') : account;
+  if (runsAs !== account) {
+    throw new StatusError(
+      'BadRequest',
+      `cannot bind token for serviceaccount ${JSON.stringify(account)} to pod running with different serviceaccount name ${JSON.stringify(runsAs)}.`,
+    );
+  }
+  return { kind, name, uid };
+}

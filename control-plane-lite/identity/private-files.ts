@@ -1,0 +1,27 @@
+/** Files that only root may read. */
+import { open, readFile, rename } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+/** The text of a file; `undefined` if there is none. */
+export async function readIfThere(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return undefined;
+    throw thrown;
+  }
+}
+
+/** Writes a file whole or not at all, and never readable for others. */
+export async function writePrivate(file: string, text: string): Promise<void> {
+  const temporary = `${file}.new`;
+  {
+    await using handle = await open(temporary, 'w', 0o600);
+    await handle.chmod(0o600);
+    await handle.writeFile(text);
+    await handle.sync();
+  }
+  await rename(temporary, file);
+  await using folder = await open(dirname(file));
+  await folder.sync();
+}
