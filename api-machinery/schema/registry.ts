@@ -39,6 +39,8 @@ export interface FieldFact {
   readonly structType?: 'atomic' | 'granular';
   readonly patchStrategy?: string;
   readonly patchMergeKey?: string;
+  /** Gate that the field belongs to. */
+  readonly featureGate?: string;
 }
 
 export interface TypeFact {
