@@ -36,6 +36,8 @@ export interface TestPlane extends AsyncDisposable {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
   post(path: string, body: unknown): Promise<Answer>;
+  /** Stops the server in good order: it waits for what is under way. */
+  stop(): Promise<void>;
   /** Stops the server, keeps its folder, and starts it again. */
   restart(): Promise<void>;
 }
@@ -133,6 +135,9 @@ export async function startTestPlane(flags: readonly string[] = []): Promise<Tes
     call,
     get: (path, headers) => call('GET', path, headers === undefined ? {} : { headers }),
     post: (path, body) => call('POST', path, { body }),
+    async stop() {
+      await server.close();
+    },
     async restart() {
       await end();
       await begin();
