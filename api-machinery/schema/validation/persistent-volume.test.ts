@@ -23,6 +23,7 @@ describe('validatePersistentVolume', () => {
     ['on the host', { hostPath }, []],
     ['of each other source', { nfs: { server: 's', path: '/p' } }, []],
     ['local', { local: { path: '/p' }, nodeAffinity }, []],
+    ['local that goes up', { local: { path: '/p/..' }, nodeAffinity }, ['FieldValueInvalid spec.local.path']],
     ['local without a node', { local: { path: '/p' } }, ['FieldValueRequired spec.nodeAffinity']],
     ['without a source', {}, ['FieldValueRequired spec']],
     ['with two sources', { hostPath, nfs: { server: 's', path: '/p' } }, ['FieldValueForbidden spec.nfs']],

@@ -56,7 +56,7 @@ const RULES: SourceRules = {
   photonPersistentDisk: requires('pdID'),
   portworxVolume: requires('volumeID'),
   scaleIO: requires('gateway', 'system', 'volumeName'),
-  local: requires('path'),
+  local: validateHostPath,
   storageos: validateStorageOs,
   csi: (faults, source, path) => {
     requireMembers(faults, source, ['driver', 'volumeHandle'], path);

@@ -2,7 +2,11 @@
  *  Source: document 3, 2.4; upstream's claim strategy, release 1.24. */
 import type { FieldError } from '#api/meta/field-error.ts';
 import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
-import type { PersistentVolumeClaim, PersistentVolumeClaimSpec } from '#api/schema/gen/core-v1.ts';
+import type {
+  PersistentVolumeClaim,
+  PersistentVolumeClaimSpec,
+  TypedLocalObjectReference,
+} from '#api/schema/gen/core-v1.ts';
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import { validatePersistentVolumeClaimContent } from '#api/schema/validation/persistent-volume.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -15,9 +19,18 @@ import { accessModeText, phaseOf, storageClassAnnotation, storageClassOf } from 
 
 const SIZE_PATH = 'spec.resources.requests.storage';
 
+/** What `dataSource` alone may be; anything else in it is dropped, as before there was `dataSourceRef`. */
+const isClaimOrSnapshot = ({ apiGroup = '', kind }: TypedLocalObjectReference): boolean =>
+  (apiGroup === '' && kind === 'PersistentVolumeClaim') ||
+  (apiGroup.startsWith('snapshot.storage.') && kind === 'VolumeSnapshot');
+
 /** Clients write one of the two sources; both are shown. */
 function alignSources(draft: ApiObject): void {
   const { dataSource, dataSourceRef } = typed<PersistentVolumeClaim>(draft).spec ?? {};
+  if (dataSource !== undefined && dataSourceRef === undefined && !isClaimOrSnapshot(dataSource)) {
+    delete membersOf(draft, 'spec')['dataSource'];
+    return;
+  }
   if (dataSource !== undefined && dataSourceRef === undefined) {
     membersOf(draft, 'spec')['dataSourceRef'] = structuredClone(dataSource);
   }

@@ -119,7 +119,7 @@ describe('PersistentVolumeClaim', () => {
     objectOf('core/v1.PersistentVolumeClaim', changed(BASE, changes));
   const size = (storage: string): object => ({ resources: { requests: { storage } } });
   const bound = { phase: 'Bound', capacity: { storage: '1Gi' } };
-  const SNAPSHOT = { apiGroup: 'snapshot.example.com', kind: 'VolumeSnapshot', name: 's' };
+  const SNAPSHOT = { apiGroup: 'snapshot.storage.example.com', kind: 'VolumeSnapshot', name: 's' };
 
   test('is pending at first', () => {
     const draft = claim({ status: { phase: 'Bound' } });
