@@ -67,7 +67,7 @@ async function eachInTurns(
 /** What the list says that it is. */
 function listMeta({ resource, shape }: Showing, { vocabulary }: EncodeDeps): TypeMeta {
   if (shape.as === 'object') return { kind: resource.info.listKind, apiVersion: apiVersionOf(resource.info) };
-  return { kind: 'PartialObjectMetadataList', apiVersion: metaApiVersion(vocabulary, shape.metaVersion) };
+  return { kind: 'PartialObjectMetadataList', apiVersion: metaApiVersion(vocabulary, shape) };
 }
 
 const headText = ({ kind, apiVersion }: TypeMeta, metadata: object): string =>
@@ -89,7 +89,7 @@ async function jsonList(page: Page, showing: Showing, deps: EncodeDeps): Promise
   const { resource, shape } = showing;
   if (shape.as === 'object' && isStoredForm(resource)) return storedList(page, head);
   const pieces: Buffer[] = [Buffer.from(head)];
-  const apiVersion = metaApiVersion(deps.vocabulary, shape.metaVersion);
+  const apiVersion = metaApiVersion(deps.vocabulary, shape);
   await eachInTurns(page, showing, (source, index) => {
     if (index > 0) pieces.push(COMMA);
     pieces.push(shape.as === 'object' ? source.json() : partialJson(source, apiVersion));

@@ -51,7 +51,7 @@ export function enveloped(
     const { kind } = resource.info;
     return [{ apiVersion: apiVersionOf(resource.info), kind }, messageOf(source, resource, protobuf)];
   }
-  const apiVersion = metaApiVersion(vocabulary, shape.metaVersion);
+  const apiVersion = metaApiVersion(vocabulary, shape);
   return [{ apiVersion, kind: PARTIAL_KIND }, partialMessage(source, protobuf)];
 }
 
@@ -61,7 +61,7 @@ export function tableOptions({ resource, shape, include }: Showing, deps: Encode
     resource,
     vocabulary,
     include,
-    apiVersion: metaApiVersion(vocabulary, shape.metaVersion),
+    apiVersion: metaApiVersion(vocabulary, shape),
     nowMs: now(),
   };
 }
@@ -71,7 +71,7 @@ function jsonOf(source: Source, showing: Showing, deps: EncodeDeps): Buffer {
   const { resource, shape } = showing;
   if (shape.as === 'object') return source.json();
   if (shape.as === 'Table') return tableOf(source, tableOptions(showing, deps), columnsJson(resource));
-  return partialJson(source, metaApiVersion(deps.vocabulary, shape.metaVersion));
+  return partialJson(source, metaApiVersion(deps.vocabulary, shape));
 }
 
 /** An object, in pieces. */
@@ -90,6 +90,6 @@ export function itemText(source: Source, showing: Showing, deps: EncodeDeps): st
   const object =
     shape.as === 'object'
       ? source.object()
-      : partialObject(source.object(), metaApiVersion(deps.vocabulary, shape.metaVersion));
+      : partialObject(source.object(), metaApiVersion(deps.vocabulary, shape));
   return shape.mediaType === 'yaml' ? formatYaml(object) : prettyJson(object);
 }

@@ -88,6 +88,15 @@ describe('negotiate', () => {
     expect(() => negotiate(kubernetes.protobufContentType, ALL, plat)).toThrow(StatusError);
   });
 
+  it('knows upstream’s group of tables in either vocabulary, and answers in the words of the question', () => {
+    const { apiGroupDomain } = kubernetes;
+    const table = `application/json;as=Table;v=v1;g=meta.${apiGroupDomain}`;
+    expect(negotiate(table, ALL, plat)).toMatchObject({ as: 'Table', metaDomain: apiGroupDomain });
+    expect(negotiate(table, ALL, kubernetes).metaDomain).toBeUndefined();
+    expect(negotiate(TABLE, ALL, plat).metaDomain).toBeUndefined();
+    expect(() => negotiate(TABLE, ALL, kubernetes)).toThrow(StatusError);
+  });
+
   it('answers or refuses whatever the header', () => {
     const part = fc.constantFrom(
       'application/json',
@@ -123,6 +132,12 @@ describe('contentTypeOf', () => {
 });
 
 describe('bodyFormat', () => {
+  it('knows upstream’s name of protobuf in either vocabulary', () => {
+    expect(bodyFormat(kubernetes.protobufContentType, ALL, plat)).toBe('protobuf');
+    expect(() => bodyFormat(kubernetes.protobufContentType, PLAIN, plat)).toThrow(StatusError);
+    expect(() => bodyFormat(PROTOBUF, ALL, kubernetes)).toThrow(StatusError);
+  });
+
   test.each<[string | undefined, string]>([
     [undefined, 'json'],
     ['application/json', 'json'],

@@ -1,7 +1,7 @@
 /** Which form an answer gets and which form a body has, from what the client's headers say. Pure.
  *  Source: document 1, 4.7; RFC 9110, 12.5.1. */
 import { StatusError } from '#api/meta/status-error.ts';
-import type { Vocabulary } from '#api/vocabulary.ts';
+import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 
 export type MediaType = 'json' | 'yaml' | 'protobuf';
 export type Representation = 'object' | 'Table' | 'PartialObjectMetadata' | 'PartialObjectMetadataList';
@@ -12,6 +12,8 @@ export interface Shape {
   readonly as: Representation;
   /** Version of the group that Table and the others are of. */
   readonly metaVersion: 'v1' | 'v1beta1';
+  /** Domain of that group where the client spells it in upstream's words and the server does not. */
+  readonly metaDomain?: string;
   /** Asked for as a parameter of the media type. */
   readonly pretty: boolean;
 }
@@ -87,23 +89,28 @@ const REPRESENTATIONS: readonly Representation[] = [
   'PartialObjectMetadataList',
 ];
 
+/** Upstream's words for what comes with objects of any group, which are no group's own: stock clients know no others. */
+const UPSTREAM = VOCABULARIES.kubernetes;
+
 /** The representation that parameters ask for; `undefined` if there is none such. */
 function representationOf(
   { parameters }: Clause,
   { transforms }: Offer,
   vocabulary: Vocabulary,
-): Pick<Shape, 'as' | 'metaVersion'> | undefined {
+): Pick<Shape, 'as' | 'metaVersion' | 'metaDomain'> | undefined {
   const kind = parameters.get('as');
   if (kind === undefined) {
     return parameters.has('g') || parameters.has('v') ? undefined : { as: 'object', metaVersion: 'v1' };
   }
   const as = REPRESENTATIONS.find((known) => known === kind);
   const version = parameters.get('v') ?? '';
-  const inGroup = parameters.get('g') === `meta.${vocabulary.apiGroupDomain}`;
-  if (as === undefined || !transforms || !inGroup || (version !== 'v1' && version !== 'v1beta1')) {
-    return undefined;
-  }
-  return { as, metaVersion: version };
+  if (as === undefined || !transforms || (version !== 'v1' && version !== 'v1beta1')) return undefined;
+  const group = parameters.get('g');
+  if (group === `meta.${vocabulary.apiGroupDomain}`) return { as, metaVersion: version };
+  const { apiGroupDomain } = UPSTREAM;
+  return group === `meta.${apiGroupDomain}`
+    ? { as, metaVersion: version, metaDomain: apiGroupDomain }
+    : undefined;
 }
 
 function isServed(mediaType: MediaType, as: Representation, offer: Offer): boolean {
@@ -177,6 +184,8 @@ export function bodyFormat(contentType: string | undefined, offer: Offer, vocabu
   if (name === '') return 'json';
   const found = mediaTypes(offer, vocabulary).find(([, known]) => known === name);
   if (found !== undefined) return found[0];
+  // The messages are the same ones.
+  if (name === UPSTREAM.protobufContentType && offer.protobuf !== 'none') return 'protobuf';
   throw unsupportedMediaType(namesOf(offer, vocabulary));
 }
 

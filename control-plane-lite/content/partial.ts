@@ -3,17 +3,18 @@ import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { META_PACKAGE } from '#api/schema/registry.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../resources/contract.ts';
+import type { Shape } from './negotiation.ts';
 import type { Source } from './source.ts';
-
-export type MetaVersion = 'v1' | 'v1beta1';
 
 export const PARTIAL_KIND = 'PartialObjectMetadata';
 /** The messages of both versions are the same. */
 export const PARTIAL_TYPE: string = `${META_PACKAGE}.${PARTIAL_KIND}`;
 
 /** `apiVersion` of Table and PartialObjectMetadata. */
-export const metaApiVersion = ({ apiGroupDomain }: Vocabulary, version: MetaVersion): string =>
-  `meta.${apiGroupDomain}/${version}`;
+export const metaApiVersion = (
+  { apiGroupDomain }: Vocabulary,
+  { metaVersion, metaDomain = apiGroupDomain }: Pick<Shape, 'metaVersion' | 'metaDomain'>,
+): string => `meta.${metaDomain}/${metaVersion}`;
 
 export function partialObject(object: ApiObject, apiVersion: string): ApiObject {
   return { kind: PARTIAL_KIND, apiVersion, metadata: object.metadata };

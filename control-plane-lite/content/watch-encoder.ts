@@ -64,7 +64,7 @@ export function createWatchForms(deps: EncodeDeps): (showing: Showing) => WatchF
 
 function idOf({ resource, shape, include, pretty }: Showing, own: string): string {
   const { group, plural } = resource.info;
-  const form = `${shape.mediaType} ${shape.as} ${shape.metaVersion} ${include} ${pretty ? 'pretty' : ''}`;
+  const form = `${shape.mediaType} ${shape.as} ${shape.metaVersion} ${shape.metaDomain ?? ''} ${include} ${pretty ? 'pretty' : ''}`;
   const conversion = resource.conversion?.id ?? '';
   return `${group} ${apiVersionOf(resource.info)} ${plural} ${conversion} ${form}${own}`;
 }
@@ -89,7 +89,7 @@ function shownMeta(
   { vocabulary }: EncodeDeps,
 ): { readonly kind: string; readonly apiVersion: string } {
   if (shape.as === 'object') return { kind: resource.info.kind, apiVersion: apiVersionOf(resource.info) };
-  return { kind: PARTIAL_KIND, apiVersion: metaApiVersion(vocabulary, shape.metaVersion) };
+  return { kind: PARTIAL_KIND, apiVersion: metaApiVersion(vocabulary, shape) };
 }
 
 /** JSON of what stands in the events of a text watch. */
@@ -111,7 +111,7 @@ function plainObjects(showing: Showing, deps: EncodeDeps): TextObjects {
 /** The first table of a watch says what the columns are; the later ones leave them out. */
 function tableObjects(showing: Showing, deps: EncodeDeps): TextObjects {
   const { resource, shape } = showing;
-  const apiVersion = metaApiVersion(deps.vocabulary, shape.metaVersion);
+  const apiVersion = metaApiVersion(deps.vocabulary, shape);
   let columns = columnsJson(resource);
   const nextColumns = (): string => {
     const now = columns;
