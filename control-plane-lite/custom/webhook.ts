@@ -2,6 +2,7 @@
  *  Source: apiextensions/v1, WebhookConversion; document 2, 2.6 for how webhooks are reached. */
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:https';
+import { isIP } from 'node:net';
 import { asError } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ServiceReference, WebhookConversion } from '#api/schema/gen/apiextensions-v1.ts';
@@ -48,7 +49,8 @@ const DEFAULT_PORT = 443;
 
 interface Target extends ServiceAddress {
   readonly path: string;
-  readonly servername: string;
+  /** The name that its certificate is for, and that it is called by; without a port. */
+  readonly name: string;
 }
 
 function targetOf({ clientConfig }: WebhookConversion, { addressOf }: WebhookDeps): Target {
@@ -56,11 +58,11 @@ function targetOf({ clientConfig }: WebhookConversion, { addressOf }: WebhookDep
   if (url !== undefined) {
     const { hostname, port, pathname } = new URL(url);
     const host = hostname.replace(/^\[|\]$/g, '');
-    return { host, servername: host, port: port === '' ? DEFAULT_PORT : Number(port), path: pathname };
+    return { host, name: hostname, port: port === '' ? DEFAULT_PORT : Number(port), path: pathname };
   }
   if (service === undefined) throw new Error('the webhook has no address');
   const { namespace, name, port = DEFAULT_PORT, path = '/' } = service;
-  return { ...addressOf({ namespace, name, port }), servername: `${name}.${namespace}.svc`, path };
+  return { ...addressOf({ namespace, name, port }), name: `${name}.${namespace}.svc`, path };
 }
 
 /** The answer's body. @throws Error */
@@ -74,10 +76,11 @@ function post(target: Target, body: Buffer, agent: Agent, timeoutMs: number): Pr
         method: 'POST',
         host: target.host,
         port: target.port,
-        servername: target.servername,
+        // An address is compared with the certificate as it is; it is no name to be asked for.
+        ...(isIP(target.name.replace(/^\[|\]$/g, '')) === 0 ? { servername: target.name } : {}),
         path: `${target.path}?timeout=${Math.ceil(timeoutMs / 1000)}s`,
         headers: {
-          host: target.port === DEFAULT_PORT ? target.servername : `${target.servername}:${target.port}`,
+          host: target.port === DEFAULT_PORT ? target.name : `${target.name}:${target.port}`,
           'content-type': 'application/json',
           accept: 'application/json',
           'content-length': body.length,
