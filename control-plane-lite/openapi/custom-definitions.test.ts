@@ -61,6 +61,24 @@ describe('a custom kind', () => {
   });
 });
 
+describe('the operations of a custom kind', () => {
+  const path = '/apis/stable.example.com/v1/namespaces/{namespace}/crontabs/{name}';
+  const patches = [
+    'application/json-patch+json',
+    'application/merge-patch+json',
+    'application/apply-patch+yaml',
+  ];
+
+  test('take no strategic merge patch, and answer without protobuf', () => {
+    const resource = described({ type: 'object' });
+    const patch2 = at(documentOf(outline2({ resources: [resource] }, vocabulary)), 'paths', path, 'patch');
+    expect(patch2).toMatchObject({ consumes: patches, produces: ['application/json', 'application/yaml'] });
+    const patch3 = at(documentOf(outline3({ resources: [resource] }, vocabulary)), 'paths', path, 'patch');
+    expect(Object.keys(at(patch3, 'requestBody', 'content'))).toEqual(patches);
+    expect(JSON.stringify(at(patch3, 'responses'))).not.toContain(vocabulary.protobufContentType);
+  });
+});
+
 describe('a schema in OpenAPI 2', () => {
   const inner = { type: 'object', properties: { a: { type: 'string' } } };
   test.each<[string, object, object]>([

@@ -52,7 +52,7 @@ export function outline2(described: Described, vocabulary: Vocabulary): Outline 
       info: info(vocabulary),
       schemes: ['https'],
       consumes: ['application/json', 'application/yaml', vocabulary.protobufContentType],
-      produces: answerTypes(vocabulary),
+      produces: answerTypes(vocabulary, { custom: false }),
       security: SECURITY,
       securityDefinitions: { BearerToken: BEARER },
     },

@@ -2,16 +2,16 @@
 import type { Vocabulary } from '#api/vocabulary.ts';
 
 /** What clients may ask for. */
-export const answerTypes = ({ protobufContentType }: Vocabulary): readonly string[] => [
-  'application/json',
-  'application/yaml',
-  protobufContentType,
-];
+export const answerTypes = (
+  { protobufContentType }: Vocabulary,
+  { custom }: { readonly custom: boolean },
+): readonly string[] => ['application/json', 'application/yaml', ...(custom ? [] : [protobufContentType])];
 
-export const patchTypes = (): readonly string[] => [
+/** Clients choose the form of their patches by this. */
+export const patchTypes = ({ custom }: { readonly custom: boolean }): readonly string[] => [
   'application/json-patch+json',
   'application/merge-patch+json',
-  'application/strategic-merge-patch+json',
+  ...(custom ? [] : ['application/strategic-merge-patch+json']),
   'application/apply-patch+yaml',
 ];
 

@@ -36,6 +36,8 @@ export interface Operation {
   /** Definition of the answer; absent: text. */
   readonly answer?: string;
   readonly codes: readonly number[];
+  /** Of a custom resource: neither protobuf nor strategic merge patches. */
+  readonly custom: boolean;
 }
 
 export interface PathItem {
@@ -67,7 +69,7 @@ const OK = [200];
 const CREATED = [200, 201];
 const ACCEPTED = [200, 202];
 
-type Draft = Omit<Operation, 'id' | 'tag' | 'kind'> & { readonly verb: string };
+type Draft = Omit<Operation, 'id' | 'tag' | 'kind' | 'custom'> & { readonly verb: string };
 
 /** Operations on all objects of a namespace, or of the cluster. */
 function collectionOperations({ kind, verbs }: ResourceInfo, names: OperationNames): readonly Draft[] {
@@ -195,7 +197,8 @@ interface Finish {
 }
 
 function finisher(resource: Resource, vocabulary: Vocabulary): Finish {
-  const { info } = resource;
+  const { info, schema } = resource;
+  const custom = schema.typeRef === undefined;
   const words = groupWords(info, vocabulary);
   const group = words
     .map(capital)
@@ -212,6 +215,7 @@ function finisher(resource: Resource, vocabulary: Vocabulary): Finish {
         id: `${first}${group}${second}${subject}${info.kind}${suffix}`,
         tag: words.join('_'),
         kind,
+        custom,
       };
     });
 }

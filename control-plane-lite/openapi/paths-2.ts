@@ -1,7 +1,7 @@
 /** Paths of a document of OpenAPI 2. Pure. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { OPENAPI_2, type SchemaObject } from './dialect.ts';
-import { patchTypes, responseDescription } from './media-types.ts';
+import { answerTypes, patchTypes, responseDescription } from './media-types.ts';
 import type { Operation, PathItem } from './operations.ts';
 import { PARAMETERS } from './parameters.ts';
 
@@ -40,7 +40,8 @@ function operation2(operation: Operation, vocabulary: Vocabulary): SchemaObject 
     operationId: id,
     tags: [tag],
     description,
-    ...(action === 'patch' ? { consumes: patchTypes() } : {}),
+    ...(action === 'patch' ? { consumes: patchTypes(operation) } : {}),
+    ...(operation.custom ? { produces: answerTypes(vocabulary, operation) } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     responses: Object.fromEntries(
       codes.map((code) => [String(code), { description: responseDescription(code), schema }]),

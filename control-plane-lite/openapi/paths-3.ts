@@ -22,9 +22,10 @@ const content = (types: readonly string[], schema: SchemaObject): SchemaObject =
   content: Object.fromEntries(types.map((type) => [type, { schema }])),
 });
 
-function requestBody({ body, action }: Operation): SchemaObject {
+function requestBody(operation: Operation): SchemaObject {
+  const { body, action } = operation;
   if (body === undefined) return {};
-  const types = action === 'patch' ? patchTypes() : ['*/*'];
+  const types = action === 'patch' ? patchTypes(operation) : ['*/*'];
   const optional = action === 'delete' || action === 'deletecollection';
   return { requestBody: { ...content(types, OPENAPI_3.ref(body)), ...(optional ? {} : { required: true }) } };
 }
@@ -35,7 +36,7 @@ function operation3(operation: Operation, vocabulary: Vocabulary): SchemaObject 
   const answered =
     answer === undefined
       ? content(['*/*'], { type: 'string' })
-      : content(answerTypes(vocabulary), OPENAPI_3.ref(answer));
+      : content(answerTypes(vocabulary, operation), OPENAPI_3.ref(answer));
   return {
     operationId: id,
     tags: [tag],
