@@ -112,7 +112,7 @@ async function endServing({ clock, log, config }: Core, server: Server, hurry?: 
     clock,
     log,
     beginShutdown: () => server.health.beginShutdown(),
-    close: (options: { readonly drainMs: number }) => server.api.close(options),
+    close: (options: Parameters<Server['api']['close']>[0]) => server.api.close(options),
   };
   await shutDown(deps, { delayMs: config.shutdownDelayDuration }, hurry);
   await server.close();

@@ -298,6 +298,30 @@ describe.each(['http1', 'http2'] as const)('a request over %s', (protocol) => {
     expect(server.server.activeRequests).toBe(0);
   });
 
+  test('is cut off when the server is told to hurry, even while it waits for it', async () => {
+    const clock = createFakeClock();
+    const begun = Promise.withResolvers<void>();
+    await using server = await startTls({
+      deps: { clock },
+      resources: () => {
+        begun.resolve();
+        return new Promise<ApiResponse>(() => undefined);
+      },
+    });
+    const answer = get(server, '/api/v1/pods').then(
+      () => 'answered',
+      () => 'cut off',
+    );
+    await begun.promise;
+    const hurry = new AbortController();
+    const closed = server.server.close({ drainMs: 60_000, hurry: hurry.signal });
+    expect(server.server.activeRequests).toBe(1);
+    hurry.abort();
+    await closed;
+    expect(server.server.activeRequests).toBe(0);
+    expect(await answer).toBe('cut off');
+  });
+
   test('waits for a seat and is refused when that takes too long', async () => {
     const clock = createFakeClock();
     const go = Promise.withResolvers<ApiResponse>();

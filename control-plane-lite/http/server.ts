@@ -58,8 +58,9 @@ export interface ApiServer {
   /** Resolves with the port in use. */
   listen(address: ListenAddress): Promise<number>;
   setCertificate(certificate: ServingCertificate): void;
-  /** Takes no more connections, ends streams, waits for requests under way, and cuts what is left after the time. */
-  close(options?: { readonly drainMs?: number }): Promise<void>;
+  /** Takes no more connections, ends streams, waits for requests under way, and cuts what is left after the time, or
+   *  when `hurry` fires. */
+  close(options?: { readonly drainMs?: number; readonly hurry?: AbortSignal }): Promise<void>;
   readonly activeRequests: number;
 }
 
@@ -101,16 +102,19 @@ export function createApiServer(deps: ApiServerDeps, options: ApiServerOptions):
     get activeRequests() {
       return pipeline.active;
     },
-    async close({ drainMs = 10_000 } = {}) {
+    async close({ drainMs = 10_000, hurry } = {}) {
       const drained = listener.drain();
       pipeline.abort('longRunning');
-      const timer = clock.setTimer(() => {
+      const cut = (): void => {
         pipeline.abort('all');
         listener.destroy();
-      }, drainMs);
+      };
+      const timer = clock.setTimer(cut, hurry?.aborted === true ? 0 : drainMs);
+      hurry?.addEventListener('abort', cut, { once: true });
       await drained;
       await pipeline.whenIdle();
       timer.cancel();
+      hurry?.removeEventListener('abort', cut);
     },
   };
 }

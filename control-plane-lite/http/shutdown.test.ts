@@ -12,7 +12,8 @@ function record(clock: FakeClock): { readonly steps: string[]; readonly deps: Sh
       clock,
       log: silentLogger,
       beginShutdown: () => note('unready'),
-      close: ({ drainMs }) => Promise.resolve(note(`close within ${drainMs}`)),
+      close: ({ drainMs, hurry }) =>
+        Promise.resolve(note(hurry?.aborted === true ? 'close at once' : `close within ${drainMs}`)),
     },
   };
 }
@@ -35,6 +36,6 @@ describe('shutDown', () => {
     const ended = shutDown(deps, { delayMs: 5000 }, hurry.signal);
     hurry.abort();
     await ended;
-    expect(steps).toEqual(['unready at 0', 'close within 0 at 0']);
+    expect(steps).toEqual(['unready at 0', 'close at once at 0']);
   });
 });

@@ -9,7 +9,7 @@ export interface ShutdownDeps {
   /** Makes readiness fail. */
   beginShutdown(): void;
   /** Ends the server. */
-  close(options: { readonly drainMs: number }): Promise<void>;
+  close(options: { readonly drainMs: number; readonly hurry?: AbortSignal }): Promise<void>;
 }
 
 export interface ShutdownOptions {
@@ -19,7 +19,7 @@ export interface ShutdownOptions {
   readonly drainMs?: number;
 }
 
-/** Resolves when no request is left. A `hurry` signal skips the delay. */
+/** Resolves when no request is left. A `hurry` signal ends the delay and the waiting for requests, whenever it fires. */
 export async function shutDown(
   deps: ShutdownDeps,
   options: ShutdownOptions = {},
@@ -33,6 +33,6 @@ export async function shutDown(
   } catch (error) {
     if (hurry?.aborted !== true) throw error;
   }
-  await deps.close({ drainMs: hurry?.aborted === true ? 0 : drainMs });
+  await deps.close({ drainMs, ...(hurry === undefined ? {} : { hurry }) });
   deps.log.info({}, 'Shutdown completed');
 }
