@@ -236,6 +236,51 @@ describe('kubectl', () => {
     );
   });
 
+  test('knows custom kinds as long as they are defined', async () => {
+    const { apiGroupDomain, schemaExtensionPrefix: x } = plane.words;
+    const spec = {
+      type: 'object',
+      required: ['cron'],
+      properties: {
+        cron: { type: 'string', description: 'When it starts.' },
+        replicas: { type: 'integer', nullable: true },
+        port: { [`${x}int-or-string`]: true },
+        pod: { type: 'object', [`${x}embedded-resource`]: true, [`${x}preserve-unknown-fields`]: true },
+      },
+    };
+    const schema = { openAPIV3Schema: { type: 'object', description: 'Says when.', properties: { spec } } };
+    const definition = {
+      apiVersion: `apiextensions.${apiGroupDomain}/v1`,
+      kind: 'CustomResourceDefinition',
+      metadata: { name: 'crontabs.example.com' },
+      spec: {
+        group: 'example.com',
+        scope: 'Namespaced',
+        names: { plural: 'crontabs', kind: 'CronTab' },
+        versions: [{ name: 'v1', served: true, storage: true, schema }],
+      },
+    };
+    await ok(apply, { input: definition });
+    await ok('wait --for=condition=Established crd crontabs.example.com');
+    expect(await ok('explain crontab')).toContain('Says when.');
+    expect(await ok('explain crontab.spec')).toMatch(/cron\t<string> -required-\n +When it starts\./);
+    const object = (more: Json): Json => ({
+      apiVersion: 'example.com/v1',
+      kind: 'CronTab',
+      metadata: { name: 'a' },
+      spec: { cron: '* * * * *', replicas: null, port: 'http', pod: { ...pod('b'), more: 1 }, ...more },
+    });
+    expect(await fails(apply, { input: object({ wrong: 1 }) })).toMatch(/unknown field "(spec\.)?wrong"/);
+    expect(await ok(apply, { input: object({}) })).toContain('created');
+    expect(await ok(apply, { input: object({ port: 80 }) })).toContain('configured');
+    expect((await json('get crontab a')).spec).toMatchObject({ port: 80, pod: { kind: 'Pod', more: 1 } });
+    await ok('delete crd crontabs.example.com');
+    await expect
+      .poll(async () => Object.fromEntries(await index(plane)))
+      .not.toHaveProperty(['apis/example.com/v1']);
+    expect((await plane.get('/openapi/v2')).text).not.toContain('CronTab"');
+  });
+
   test('merges what it applied, what it applies and what others did, by the keys of lists', async () => {
     const container = (name: string, env: readonly string[]): Json => ({
       name,
