@@ -73,6 +73,7 @@ export function builtinResources(deps: BuiltinDeps): readonly Resource[] {
       storage: storageOf(storedFact),
       ...fateOf.get(`${fact.info.group}/${fact.info.version}/${fact.info.plural}`),
       ...(conversion === undefined ? {} : { conversion }),
+      ...(entry.decidesInServed === true ? { decidesInServed: true } : {}),
       ...(storedFact === fact ? {} : { stored: make(storedFact) }),
     };
     made.set(fact.factKey, resource);

@@ -59,6 +59,8 @@ export interface Strategy {
   readonly validate?: (object: ApiObject, context: StrategyContext, old?: ApiObject) => readonly FieldError[];
   /** Faults of what may come into an object later only; `validate` is called as well. */
   readonly validateCreate?: (object: ApiObject, context: StrategyContext) => readonly FieldError[];
+  /** Follows the name of a new object that was changed because another had it. */
+  readonly renamed?: (draft: ApiObject, oldName: string) => void;
   /** Keeps what an update may not change. The generic part (metadata, status kept where there is a status
    *  subresource, generation raised if spec changed) is done before. */
   readonly prepareForUpdate?: (draft: ApiObject, old: ApiObject, context: StrategyContext) => void;
@@ -208,7 +210,7 @@ export interface Resource {
   /** The resource in the version that is stored, whose strategy decides; absent: this one. */
   readonly stored?: Resource;
   /** Objects are prepared and checked in the version that they are served in, and only then converted (custom
-   *  resources). */
+   *  resources, events of the newer API). */
   readonly decidesInServed?: boolean;
   /** Fires when the resource is no longer served as it is here: watches of it end then. Absent: it always is. */
   readonly retired?: AbortSignal;
@@ -256,6 +258,8 @@ export interface KindEntry {
   readonly parts?: Readonly<Record<string, PartStrategy>>;
   /** Where another version of the kind is the stored one. */
   readonly storedAs?: { readonly group: string; readonly version: string; readonly conversion?: Conversion };
+  /** The strategy is for this version's own form and decides, not the stored version's. */
+  readonly decidesInServed?: boolean;
 }
 
 /** Keys: plat group and kind with version, as in api-resources.json: `v1/Pod`, `apps/v1/Deployment`. */

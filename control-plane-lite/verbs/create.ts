@@ -131,6 +131,7 @@ async function store(
         return { kind: 'raced', current: result.current };
       }
       draft = renamed(draft);
+      decidingResource(resource).strategy.renamed?.(draft, named.name);
     }
   } catch (thrown) {
     await release?.();

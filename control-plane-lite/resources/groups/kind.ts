@@ -21,6 +21,7 @@ type Plain = Pick<
 
 export interface KindRules<T> extends Plain {
   readonly prepareForCreate?: (draft: Mutable<T>, context: StrategyContext) => void;
+  readonly renamed?: (draft: Mutable<T>, oldName: string) => void;
   readonly prepareForUpdate?: (draft: Mutable<T>, old: T, context: StrategyContext) => void;
   readonly validate?: (faults: Faults, object: T, context: StrategyContext) => void;
   /** Beside `validate`, of a new object. */
@@ -36,6 +37,7 @@ export interface KindRules<T> extends Plain {
 export function kindStrategy<T>(rules: KindRules<T>): Strategy {
   const {
     prepareForCreate,
+    renamed,
     prepareForUpdate,
     validate,
     validateCreate,
@@ -51,6 +53,7 @@ export function kindStrategy<T>(rules: KindRules<T>): Strategy {
     ...(prepareForCreate && {
       prepareForCreate: (draft, context) => prepareForCreate(typed<Mutable<T>>(draft), context),
     }),
+    ...(renamed && { renamed: (draft, oldName) => renamed(typed<Mutable<T>>(draft), oldName) }),
     ...(prepareForUpdate && {
       prepareForUpdate: (draft, old, context) =>
         prepareForUpdate(typed<Mutable<T>>(draft), typed<T>(old), context),

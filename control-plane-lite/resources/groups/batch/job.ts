@@ -29,6 +29,13 @@ function generateSelector(draft: Mutable<Job>): void {
   spec.selector.matchLabels = { [UID_LABEL]: uid, ...spec.selector.matchLabels };
 }
 
+/** The label that was generated follows the name. */
+function followName({ metadata, spec }: Mutable<Job>, oldName: string): void {
+  const labels = spec?.template.metadata?.labels;
+  if (labels === undefined || spec?.manualSelector === true || labels[NAME_LABEL] !== oldName) return;
+  labels[NAME_LABEL] = metadata?.name ?? '';
+}
+
 function validateGenerated(faults: Faults, { metadata, spec }: Job): void {
   if (spec === undefined || spec.manualSelector === true) return;
   const labels = spec.template.metadata?.labels ?? {};
@@ -91,6 +98,7 @@ export const job: KindEntry = {
     // As ever in this version: whoever deletes a job and says nothing more keeps its pods.
     defaultPropagation: 'orphan',
     prepareForCreate: generateSelector,
+    renamed: followName,
     validate(faults, object, context) {
       if (object.spec === undefined) return faults.required('spec');
       validateGenerated(faults, object);

@@ -1,7 +1,15 @@
 import { describe, expect, it, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiObject } from '../../contract.ts';
-import { type FaultRow, faultsOf, type KindSubject, objectWith, rowOf } from '../kind.fixture.ts';
+import {
+  contextWith,
+  type FaultRow,
+  faultsOf,
+  type KindSubject,
+  objectWith,
+  rowOf,
+  updateFaultsOf,
+} from '../kind.fixture.ts';
 import { createEventConversion, event } from './event.ts';
 
 const vocabulary = VOCABULARIES.plat;
@@ -63,6 +71,19 @@ describe('an event', () => {
       ],
     ],
   ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
+
+  test.each<FaultRow>([
+    ['its series', { series: { count: 2, lastObservedTime: '2026-11-21T11:59:50.000000Z' } }, []],
+    ['its labels', { 'metadata.labels': { a: 'b' } }, []],
+    ['its note', { note: 'other' }, ['note Invalid']],
+    ['what it is about', { 'regarding.name': 'q' }, ['regarding Invalid']],
+    ['its time and type', { eventTime: undefined, type: 'Warning' }, ['type Invalid', 'eventTime Invalid']],
+  ])('changing %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));
+
+  it('of the core group needs no time when it is changed', () => {
+    const older = objectWith(subject, { eventTime: undefined, action: '', deprecatedCount: 3 });
+    expect(subject.entry.strategy.validate?.(older, contextWith())).toEqual([]);
+  });
 
   const conversion = createEventConversion(vocabulary);
   const inCore = async (changes = {}): Promise<ApiObject> =>

@@ -7,7 +7,7 @@ import type { Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, Cell, Conversion, KindEntry } from '../../contract.ts';
 import { formatSince } from '../../rows.ts';
-import { kindStrategy, type RowContext } from '../kind.ts';
+import { kindStrategy, type RowContext, validateImmutable } from '../kind.ts';
 
 const LONGEST_WORD = 128;
 const LONGEST_NOTE = 1024;
@@ -54,26 +54,64 @@ function validateWord(faults: Faults, text: string | undefined, path: string): v
     faults.invalid(path, '', `can have at most ${LONGEST_WORD} characters`);
 }
 
-function validateEvent(faults: Faults, event: Event, systemNamespace: string): void {
-  const { metadata, regarding, reportingController = '', note = '', type = '' } = event;
-  const namespace = metadata?.namespace ?? '';
-  const about = regarding?.namespace ?? '';
-  if (about === '' ? namespace !== 'default' && namespace !== systemNamespace : about !== namespace) {
-    faults.invalid('regarding.namespace', about, 'does not match event.namespace');
-  }
-  // The decoder gives what is missing its empty form.
-  if (event.eventTime === undefined || event.eventTime === '') faults.required('eventTime');
+/** Events of the newer API have a time; others came by the core group, and only where they are is checked. */
+const isNewer = ({ eventTime }: Event): boolean => eventTime !== undefined && eventTime !== '';
+
+/** Of the newer form, whatever the event's form is. */
+function validateWords(faults: Faults, event: Event): void {
+  const { reportingController = '', note = '' } = event;
   if (reportingController === '') faults.required('reportingController');
   else
     faults.invalidAll('reportingController', reportingController, qualifiedNameFaults(reportingController));
   validateWord(faults, event.reportingInstance, 'reportingInstance');
   validateWord(faults, event.action, 'action');
   validateWord(faults, event.reason, 'reason');
+  if (note.length > LONGEST_NOTE) faults.invalid('note', '', `can have at most ${LONGEST_NOTE} characters`);
+}
+
+function validateEvent(faults: Faults, event: Event, systemNamespace: string): void {
+  const namespace = event.metadata?.namespace ?? '';
+  const about = event.regarding?.namespace ?? '';
+  const ofSystem = isNewer(event) && namespace === systemNamespace;
+  if (about === '' ? namespace !== 'default' && !ofSystem : about !== namespace) {
+    faults.invalid('regarding.namespace', about, 'does not match event.namespace');
+  }
+  if (isNewer(event)) validateWords(faults, event);
+}
+
+/** What comes by this group is of the newer form and has nothing of the older one. */
+function validateNew(faults: Faults, event: Event): void {
+  // The decoder gives what is missing its empty form.
+  if (!isNewer(event)) {
+    faults.required('eventTime');
+    validateWords(faults, event);
+  }
+  const { type = '' } = event;
   if (!TYPES.includes(type)) faults.invalid('type', type, 'has invalid value');
   for (const member of DEPRECATED) {
     if (event[member] !== undefined) faults.invalid(member, event[member], 'needs to be unset');
   }
-  if (note.length > LONGEST_NOTE) faults.invalid('note', '', `can have at most ${LONGEST_NOTE} characters`);
+}
+
+/** Only the series of an event goes on. */
+const UNCHANGING = [
+  'regarding',
+  'reason',
+  'note',
+  'type',
+  'eventTime',
+  'action',
+  'related',
+  'reportingController',
+  'reportingInstance',
+  'deprecatedSource',
+  'deprecatedFirstTimestamp',
+  'deprecatedLastTimestamp',
+  'deprecatedCount',
+] as const;
+
+function validateChange(faults: Faults, event: Event, old: Event): void {
+  for (const member of UNCHANGING) validateImmutable(faults, event[member], old[member], member);
 }
 
 const INVOLVED = ['kind', 'namespace', 'name', 'uid', 'apiVersion', 'resourceVersion', 'fieldPath'] as const;
@@ -124,8 +162,11 @@ export const event = (vocabulary: Vocabulary): KindEntry => ({
       createOnUpdate: true,
       validate: (faults, object, context) =>
         validateEvent(faults, object, context.vocabulary.systemNamespace),
+      validateCreate: validateNew,
+      validateUpdate: validateChange,
     }),
     ...kindStrategy<EitherEvent>({ selectableFields: SELECTABLE, row: eventRow }),
   },
   storedAs: { group: '', version: 'v1', conversion: createEventConversion(vocabulary) },
+  decidesInServed: true,
 });
