@@ -20,7 +20,7 @@ import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Caller, Verbs } from '../verbs/contract.ts';
 import { storedObjects } from './custom-resources.ts';
 import { cleanupFinalizer, definitionOf } from './definition.ts';
-import { decideNames, takenNames, withVerdicts } from './naming.ts';
+import { decideNames, isContested, takenNames, withVerdicts } from './naming.ts';
 
 export interface DefinitionControllerDeps {
   readonly registry: ResourceRegistry;
@@ -34,6 +34,9 @@ export interface DefinitionControllerDeps {
 const MANAGER = 'definition-controller';
 /** Next look at objects that something still holds; the end of one usually comes first. */
 const LOOK_AGAIN_MS = 10_000;
+
+/** Time for another server to give away a name that two want. */
+const CONTEST_MS = 300;
 
 type Status = CustomResourceDefinitionStatus;
 
@@ -52,6 +55,8 @@ class DefinitionController {
   readonly #definitions: Resource;
   readonly #caller: Caller;
   readonly #queue: WorkQueue;
+  /** Definitions that waited for what others make of their names, with their uids. */
+  readonly #contested = new Map<string, string>();
   /** Watches of the objects of definitions that are being deleted, by name of the definition. */
   readonly #emptying = new Map<string, WatchHandle>();
 
@@ -81,6 +86,7 @@ class DefinitionController {
       this.#queue.add(current.name);
       return;
     }
+    this.#contested.delete(current.name);
     this.#emptying.get(current.name)?.close();
     this.#emptying.delete(current.name);
     // Its names are free for those of the same group.
@@ -101,21 +107,31 @@ class DefinitionController {
     if (found === undefined) return undefined;
     const definition = definitionOf(found.object());
     if (definition.metadata?.deletionTimestamp !== undefined) return this.#empty(name, definition);
-    await this.#name(name, definition);
+    return this.#name(name, definition);
+  }
+
+  async #name(name: string, definition: CustomResourceDefinition): Promise<number | undefined> {
+    const uid = definition.metadata?.uid ?? '';
+    if (this.#contested.get(name) !== uid && isContested(definition, this.#othersOf(definition))) {
+      this.#contested.set(name, uid);
+      return CONTEST_MS;
+    }
+    this.#contested.delete(name);
+    const now = formatTime(this.#deps.clock.now());
+    if (this.#named(definition, now) === undefined) return undefined;
+    await this.#setStatus(name, (live) => this.#named(live, now));
     return undefined;
   }
 
-  async #name(name: string, definition: CustomResourceDefinition): Promise<void> {
-    const now = formatTime(this.#deps.clock.now());
-    if (this.#named(definition, now) === undefined) return;
-    await this.#setStatus(name, (live) => this.#named(live, now));
+  #othersOf({ spec }: CustomResourceDefinition): readonly CustomResourceDefinition[] {
+    return this.#all().filter((other) => other.spec.group === spec.group);
   }
 
   /** The status with the names that the definition gets; `undefined` if it has them. */
   #named(definition: CustomResourceDefinition, now: string): Status | undefined {
     const { registry } = this.#deps;
     const { group } = definition.spec;
-    const others = this.#all().filter(({ spec }) => spec.group === group);
+    const others = this.#othersOf(definition);
     const builtIn = registry
       .all()
       .filter(({ info, schema }) => info.group === group && schema.typeRef !== undefined)

@@ -41,7 +41,10 @@ export function takenNames(
   const claims = others
     .filter(({ metadata }) => metadata?.uid !== self.metadata?.uid)
     .flatMap((other) => claimOf(other, self) ?? []);
-  const all: readonly CustomResourceDefinitionNames[] = [...claims, ...builtIn];
+  return namesOf([...claims, ...builtIn]);
+}
+
+function namesOf(all: readonly CustomResourceDefinitionNames[]): TakenNames {
   const texts = all.flatMap(({ plural, singular = '', shortNames = [] }) => [
     plural,
     singular,
@@ -49,6 +52,19 @@ export function takenNames(
   ]);
   const kinds = all.flatMap(({ kind, listKind = '' }) => [kind, listKind]);
   return { resources: new Set(texts), kinds: new Set(kinds) };
+}
+
+/** Whether one of the same group wants a name of this one and neither was decided on: another server may just be
+ *  giving it away, not having seen this one. */
+export function isContested(self: Definition, others: readonly Definition[]): boolean {
+  if (isNamed(self)) return false;
+  const undecided = others.filter(
+    (other) =>
+      other.metadata?.uid !== self.metadata?.uid && !isNamed(other) && other.status?.conditions === undefined,
+  );
+  const claims = undecided.map(({ spec }) => completeNames(spec.names));
+  const { conflict } = acceptNames(self, namesOf(claims));
+  return conflict !== undefined;
 }
 
 interface Conflict {
