@@ -10,12 +10,11 @@ import { bindingEndpoint } from './binding.ts';
 import { deleteCollectionEndpoint, deleteEndpoint } from './delete.ts';
 import type { EndpointDeps } from './deps.ts';
 import { evictionEndpoint } from './eviction.ts';
-import { parseWriteQuery } from './query.ts';
 import { getEndpoint, listEndpoint } from './read.ts';
-import { REVIEWS, type ReviewDeps } from './reviews.ts';
+import { REVIEWS, type ReviewDeps, reviewEndpoint } from './reviews.ts';
 import { type ScaleMapping, scaleEndpoint } from './scale.ts';
 import { watchEndpoint } from './watch.ts';
-import { createEndpoint, patchEndpoint, targetOf, updateEndpoint } from './write.ts';
+import { createEndpoint, patchEndpoint, updateEndpoint } from './write.ts';
 
 export interface ResourceHandlerDeps extends EndpointDeps {
   readonly reviews: ReviewDeps;
@@ -63,7 +62,8 @@ export function createResourceHandler(deps: ResourceHandlerDeps): Handler {
     // A kind of a definition may have the name of a review.
     const isOurs = resource.info.group !== '' && resource.schema.typeRef !== undefined;
     const review = isOurs ? REVIEWS[resource.info.kind] : undefined;
-    if (review !== undefined && info.verb === 'create') return answerReview(deps, request, resource);
+    if (review !== undefined && info.verb === 'create')
+      return reviewEndpoint(deps, request, resource, review);
     const endpoint = ENDPOINTS[info.verb];
     if (endpoint === undefined || !resource.info.verbs.includes(info.verb)) {
       throw methodNotSupported(resourceSubject(resource), info.verb);
@@ -100,17 +100,6 @@ function checkScope({ info }: ApiRequest, resource: Resource): void {
   if (everywhere && name !== '' && !ACROSS.has(verb)) throw pathNotFound();
   const verbs = everywhere ? ACROSS : name === '' ? OF_COLLECTIONS : OF_OBJECTS;
   if (part === '' && !verbs.has(verb)) throw methodNotSupported(resourceSubject(resource), verb);
-}
-
-async function answerReview(
-  deps: ResourceHandlerDeps,
-  request: ApiRequest,
-  resource: Resource,
-): Promise<ApiResponse> {
-  const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
-  const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation);
-  const status = await REVIEWS[resource.info.kind]?.(deps.reviews, request, object);
-  return deps.content.plain(request, 201, { ...object, status });
 }
 
 async function bind(deps: ResourceHandlerDeps, request: ApiRequest): Promise<ApiResponse> {

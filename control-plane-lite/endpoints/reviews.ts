@@ -1,6 +1,7 @@
 /** Resources that are questions: who is this token, and may somebody do something. Nothing of them is stored.
  *  Source: document 1, 1 (virtual resource types); document 2, 2.1. */
 import { StatusError } from '#api/meta/status-error.ts';
+import { invalid } from '#api/meta/status-errors.ts';
 import type { TokenReview } from '#api/schema/gen/authentication-v1.ts';
 import type {
   NonResourceAttributes,
@@ -10,9 +11,13 @@ import type {
 } from '#api/schema/gen/authorization-v1.ts';
 import type { Authenticator } from '../authn/contract.ts';
 import type { AuthorizationAttributes, Authorizer } from '../authz/contract.ts';
-import type { ApiRequest } from '../http/contract.ts';
-import type { ApiObject, UserInfo } from '../resources/contract.ts';
+import type { ApiRequest, ApiResponse } from '../http/contract.ts';
+import type { ApiObject, Resource, UserInfo } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
+import { kindSubject } from '../verbs/deps.ts';
+import type { EndpointDeps } from './deps.ts';
+import { parseWriteQuery } from './query.ts';
+import { targetOf } from './write.ts';
 
 export interface ReviewDeps {
   readonly authenticator: Authenticator;
@@ -25,18 +30,54 @@ type Review = (deps: ReviewDeps, request: ApiRequest, object: ApiObject) => Prom
 export const REVIEWS: Readonly<Record<string, Review>> = {
   TokenReview: reviewToken,
   SubjectAccessReview: async (deps, _, object) => reviewAccess(deps, object, givenUser(object)),
-  LocalSubjectAccessReview: async (deps, request, object) => {
-    checkNamespace(request, object);
-    return reviewAccess(deps, object, givenUser(object));
-  },
+  LocalSubjectAccessReview: async (deps, _, object) => reviewAccess(deps, object, givenUser(object)),
   SelfSubjectAccessReview: async (deps, request, object) => reviewAccess(deps, object, request.user),
   SelfSubjectRulesReview: reviewRules,
 };
 
+/** Kinds whose only fault is told as a bad request. */
+const PLAINLY_REFUSED: ReadonlySet<string> = new Set(['TokenReview', 'SelfSubjectRulesReview']);
+const NO_GATES: ReadonlySet<string> = new Set();
+
+/** @throws StatusError Invalid or BadRequest if it is no sound question */
+function checkReview(
+  { clock, vocabulary }: EndpointDeps,
+  { user, info }: ApiRequest,
+  resource: Resource,
+  object: ApiObject,
+): void {
+  const { namespace } = info;
+  const given = object.metadata.namespace ?? '';
+  if (given !== '' && given !== namespace) {
+    throw new StatusError(
+      'BadRequest',
+      'the namespace of the provided object does not match the namespace sent on the request',
+    );
+  }
+  const context = { vocabulary, user, namespace, nowMs: clock.now(), dryRun: false, gates: NO_GATES };
+  const faults = resource.strategy.validate?.(object, context) ?? [];
+  const [first] = faults;
+  if (first === undefined) return;
+  if (PLAINLY_REFUSED.has(resource.info.kind)) throw new StatusError('BadRequest', first.detail);
+  throw invalid(kindSubject(resource), object.metadata.name ?? '', faults);
+}
+
+/** Answers a question with the question and what is said to it. */
+export async function reviewEndpoint(
+  deps: EndpointDeps & { readonly reviews: ReviewDeps },
+  request: ApiRequest,
+  resource: Resource,
+  review: Review,
+): Promise<ApiResponse> {
+  const { fieldValidation } = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
+  const object = await deps.content.readObject(request, targetOf(resource), fieldValidation);
+  checkReview(deps, request, resource, object);
+  const status = await review(deps.reviews, request, object);
+  return deps.content.plain(request, 201, { ...object, status });
+}
+
 async function reviewToken({ authenticator }: ReviewDeps, _: ApiRequest, object: ApiObject): Promise<object> {
   const { token = '', audiences = [] } = typed<TokenReview>(object).spec;
-  if (token === '')
-    throw new StatusError('BadRequest', 'token is required for TokenReview in authentication');
   const result = await authenticator.authenticate({
     headers: {},
     bearerToken: token,
@@ -61,20 +102,7 @@ async function reviewToken({ authenticator }: ReviewDeps, _: ApiRequest, object:
 
 function givenUser(object: ApiObject): UserInfo {
   const { user = '', groups = [], extra = {}, uid } = typed<SubjectAccessReview>(object).spec;
-  if (user === '' && groups.length === 0) {
-    throw new StatusError('BadRequest', 'spec.user: at least one of user or group must be specified');
-  }
   return { name: user, groups, extra, ...(uid === undefined ? {} : { uid }) };
-}
-
-function checkNamespace({ info }: ApiRequest, object: ApiObject): void {
-  const namespace = typed<SubjectAccessReview>(object).spec.resourceAttributes?.namespace ?? '';
-  if (namespace !== info.namespace) {
-    throw new StatusError(
-      'BadRequest',
-      `spec.resourceAttributes.namespace: must match the namespace of the request, ${JSON.stringify(info.namespace)}, not ${JSON.stringify(namespace)}`,
-    );
-  }
 }
 
 const NO_RESOURCE = {
@@ -101,12 +129,6 @@ function attributesOf(
 
 async function reviewAccess({ authorizer }: ReviewDeps, object: ApiObject, user: UserInfo): Promise<object> {
   const { resourceAttributes, nonResourceAttributes } = typed<SubjectAccessReview>(object).spec;
-  if ((resourceAttributes === undefined) === (nonResourceAttributes === undefined)) {
-    throw new StatusError(
-      'BadRequest',
-      'spec: exactly one of resourceAttributes and nonResourceAttributes must be specified',
-    );
-  }
   const decision = await authorizer.authorize(attributesOf(user, resourceAttributes, nonResourceAttributes));
   return {
     allowed: decision.effect === 'allow',
@@ -117,7 +139,6 @@ async function reviewAccess({ authorizer }: ReviewDeps, object: ApiObject, user:
 
 function reviewRules({ authorizer }: ReviewDeps, { user }: ApiRequest, object: ApiObject): Promise<object> {
   const { namespace = '' } = typed<SelfSubjectRulesReview>(object).spec;
-  if (namespace === '') throw new StatusError('BadRequest', 'no namespace on request');
   const { resource, nonResource } = authorizer.rulesOf(user, namespace);
   return Promise.resolve({ resourceRules: resource, nonResourceRules: nonResource, incomplete: false });
 }
