@@ -1,17 +1,10 @@
-/** `/openapi/v2`, and `/openapi/v3` with what is below it. */
-import { StatusError } from '#api/meta/status-error.ts';
+/** `/openapi/v2`, and `/openapi/v3` with what is below it. Many servers are never asked for them: what makes the
+ *  documents is loaded with the first request. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { matches, parseAccept } from '../content/negotiation.ts';
-import { answerKept, kept } from '../discovery/etag.ts';
-import type { ApiRequest, BytesResponse, PathRoute } from '../http/contract.ts';
-import type { Resource } from '../resources/contract.ts';
-import { apiVersionOf } from '../resources/facts.ts';
+import type { PathRoute } from '../http/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
-import { outline2, outline3 } from './documents.ts';
-import { createFingerprint, type Fingerprint } from './fingerprints.ts';
-import { jsonPieces } from './json-pieces.ts';
-import { protobufPieces } from './protobuf-pieces.ts';
-import { createDocumentStore } from './store.ts';
+import type { Answers } from './answers.ts';
 
 export interface OpenApiDeps {
   readonly vocabulary: Vocabulary;
@@ -20,119 +13,27 @@ export interface OpenApiDeps {
   readonly product: string;
 }
 
-const JSON_TYPE = 'application/json';
-/** What clients ask for, and the same as a media type that is one. */
-const ASKED_PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
-const PROTOBUF_TYPE = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
-
-/** The first of these types that the client takes. @throws StatusError NotAcceptable */
-function negotiate({ headers }: ApiRequest, offered: readonly string[]): string {
-  for (const clause of parseAccept(headers.accept ?? '*/*')) {
-    const found = offered.find((type) => matches(clause, type.toLowerCase()));
-    if (found !== undefined) return found;
-  }
-  throw new StatusError(
-    'NotAcceptable',
-    `only the following media types are accepted: ${offered.join(', ')}`,
-  );
-}
-
-/** `api/v1`, `apis/apps/v1` */
-const documentPath = ({ info }: Resource): string =>
-  `${info.group === '' ? 'api' : 'apis'}/${apiVersionOf(info)}`;
-
-interface Document3 {
-  readonly resources: readonly Resource[];
-  readonly hash: string;
-}
-
-/** What is described as of now, by path; counted again only after a change. */
-function createIndex(registry: OpenApiDeps['registry'], fingerprint: Fingerprint) {
-  let generation = -1;
-  let documents: Promise<ReadonlyMap<string, Document3>> | undefined;
-
-  async function count(): Promise<ReadonlyMap<string, Document3>> {
-    const byPath = new Map<string, Resource[]>();
-    for (const resource of registry.all()) {
-      const path = documentPath(resource);
-      const listed = byPath.get(path) ?? [];
-      byPath.set(path, listed);
-      listed.push(resource);
-    }
-    const counted = new Map<string, Document3>();
-    for (const path of [...byPath.keys()].toSorted()) {
-      const resources = byPath.get(path) ?? [];
-      counted.set(path, { resources, hash: await fingerprint(resources) });
-    }
-    return counted;
-  }
-
-  return (): Promise<ReadonlyMap<string, Document3>> => {
-    if (documents === undefined || generation !== registry.generation) {
-      generation = registry.generation;
-      documents = count();
-    }
-    return documents;
-  };
-}
-
-const urlOf = (path: string, hash: string): string => `/openapi/v3/${path}?hash=${hash}`;
-
 export function createOpenApiRoutes(deps: OpenApiDeps): readonly PathRoute[] {
-  const { vocabulary, registry, product } = deps;
-  const fingerprint = createFingerprint({ program: `${product} ${vocabulary.name}` });
-  const index = createIndex(registry, fingerprint);
-  const store = createDocumentStore();
-
-  async function answer2(request: ApiRequest): Promise<BytesResponse> {
-    const type = negotiate(request, [JSON_TYPE, ASKED_PROTOBUF, PROTOBUF_TYPE]);
-    const described = { resources: registry.all() };
-    const hash = await fingerprint(described.resources);
-    const outline = (): ReturnType<typeof outline2> => outline2(described, vocabulary);
-    if (type === JSON_TYPE) {
-      return store.answer(request, { key: 'v2', hash, contentType: type, make: () => jsonPieces(outline()) });
-    }
-    return store.answer(request, {
-      key: 'v2 protobuf',
-      hash: `${hash}-protobuf`,
-      contentType: PROTOBUF_TYPE,
-      make: () => protobufPieces(outline()),
-    });
+  let loading: Promise<Answers> | undefined;
+  async function load(): Promise<Answers> {
+    // In two turns: all of it at once would hold others up.
+    await import('./documents.ts');
+    await nextTurn();
+    const { createAnswers } = await import('./answers.ts');
+    return createAnswers(deps);
   }
-
-  function answerIndex(request: ApiRequest, documents: ReadonlyMap<string, Document3>): BytesResponse {
-    const paths = Object.fromEntries(
-      [...documents].map(([path, { hash }]) => [path, { serverRelativeURL: urlOf(path, hash) }] as const),
-    );
-    const body = Buffer.from(JSON.stringify({ paths }));
-    return answerKept(request, kept(JSON_TYPE, body));
-  }
-
-  async function answer3(request: ApiRequest): Promise<BytesResponse> {
-    negotiate(request, [JSON_TYPE]);
-    const documents = await index();
-    store.retain(new Set(['v2', 'v2 protobuf', ...documents.keys()]));
-    const path = request.info.path.split('/').slice(3).join('/').replace(/\/$/, '');
-    if (path === '') return answerIndex(request, documents);
-    const found = documents.get(path);
-    if (found === undefined) {
-      throw new StatusError('NotFound', 'the server could not find the requested resource');
-    }
-    const { hash, resources } = found;
-    const asked = request.query.get('hash');
-    if (asked !== null && asked !== hash) return moved(urlOf(path, hash));
-    const make = (): Iterable<string> => jsonPieces(outline3({ resources }, vocabulary));
-    return store.answer(request, { key: path, hash, contentType: JSON_TYPE, make, forever: asked !== null });
-  }
-
+  const answers = (): Promise<Answers> => {
+    loading ??= load();
+    return loading;
+  };
   const methods = ['GET'];
   return [
-    { path: '/openapi/v2', methods, handler: answer2 },
-    { path: '/openapi/v3', below: true, methods, handler: answer3 },
+    { path: '/openapi/v2', methods, handler: async (request) => (await answers()).version2(request) },
+    {
+      path: '/openapi/v3',
+      below: true,
+      methods,
+      handler: async (request) => (await answers()).version3(request),
+    },
   ];
-}
-
-/** The document has changed since its address was told. */
-function moved(url: string): BytesResponse {
-  return { kind: 'bytes', status: 301, contentType: 'text/plain', body: [], headers: { Location: url } };
 }
