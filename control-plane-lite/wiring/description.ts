@@ -7,12 +7,18 @@ import { createOpenApiRoutes } from '../openapi/routes.ts';
 import { PRODUCT_VERSION } from '../version.ts';
 import type { Core } from './core.ts';
 
-/** `serverAddress`: `host:port` under which clients reach the server; asked with each request. */
+export interface DescriptionParts {
+  readonly protobuf: ApiProtobuf;
+  /** `host:port` under which clients reach the server; asked with each request. */
+  readonly serverAddress: () => string;
+  readonly extraGroups: () => readonly ExtraGroup[];
+  /** Paths of the other parts, for the list at `/`. */
+  readonly otherPaths: readonly string[];
+}
+
 export function descriptionRoutes(
   { vocabulary, registry, clock }: Core,
-  protobuf: ApiProtobuf,
-  serverAddress: () => string,
-  extraGroups: () => readonly ExtraGroup[],
+  { protobuf, serverAddress, extraGroups, otherPaths }: DescriptionParts,
 ): readonly PathRoute[] {
   const product = `control-plane-lite.${PRODUCT_VERSION}`;
   const build = {
@@ -31,7 +37,7 @@ export function descriptionRoutes(
     build,
     serverAddress,
     extraGroups,
-    otherPaths: openApi.map(({ path }) => path),
+    otherPaths: [...otherPaths, ...openApi.map(({ path }) => path)],
   });
   return [...discovery, ...openApi];
 }

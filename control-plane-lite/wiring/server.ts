@@ -51,6 +51,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
     { checks: healthChecks(core, more.isReady), livezGraceMs: config.livezGracePeriod },
   );
   const audit = await createAudit(core, metrics);
+  const others = [...health.routes, metricsRoute(metrics), ...more.routes];
   const api = createApiServer(
     {
       clock,
@@ -60,15 +61,13 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
       authenticate: (request) => access.authenticator.authenticate(request),
       authorize: (attributes) => access.authorizer.authorize(attributes),
       routes: [
-        ...health.routes,
-        metricsRoute(metrics),
-        ...descriptionRoutes(
-          core,
+        ...others,
+        ...descriptionRoutes(core, {
           protobuf,
-          more.serverAddress,
-          () => aggregation?.extraGroups() ?? NO_GROUPS,
-        ),
-        ...more.routes,
+          serverAddress: more.serverAddress,
+          extraGroups: () => aggregation?.extraGroups() ?? NO_GROUPS,
+          otherPaths: others.map(({ path }) => path),
+        }),
       ],
       resources: resourceHandler(core, protobuf, aggregation),
       isServed: (info: RequestInfo) =>

@@ -147,6 +147,15 @@ describe.each(VOCABULARY_NAMES)('in %s words', (name) => {
     },
   );
 
+  test('the root lists the paths, each of which answers', async () => {
+    const { paths } = JSON.parse((await plane.get('/')).text) as { readonly paths: readonly string[] };
+    expect(paths).toEqual(
+      expect.arrayContaining(['/api/v1', '/apis/apps/v1', '/healthz', '/metrics', '/openapi/v3', '/version']),
+    );
+    const answers = await Promise.all(paths.map(async (path) => [path, (await plane.get(path)).status]));
+    expect(answers.filter(([, status]) => status !== 200)).toEqual([]);
+  });
+
   test('/version says which release of the API it is', async () => {
     const { body } = await plane.get('/version');
     expect(body).toMatchObject({ major: '1', minor: '24', platform: /^linux\// });
