@@ -1,8 +1,9 @@
 /** The composition root of the server: configuration in, parts wired (`wiring/`), running until it is closed. */
 import { mkdir } from 'node:fs/promises';
-import { systemClock } from '#api/kit/clock.ts';
+import { asError, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { namesOf, urlOf } from './addresses.ts';
+import { ConfigError } from './config/parse.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { shutDown } from './http/shutdown.ts';
 import { loadIdentity, writeAdminPlatconfig } from './identity/files.ts';
@@ -33,7 +34,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const failed = Promise.withResolvers<never>();
   // Whoever holds the server looks; before that, nobody must.
   failed.promise.catch(() => undefined);
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 });
+  await makeDataDir(config.dataDir);
   await using undo = new AsyncDisposableStack();
   const store = undo.adopt(await openStore(config, log, (error) => failed.reject(error)), (opened) =>
     opened.close(),
@@ -74,6 +75,17 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
       await rest.disposeAsync();
     },
   };
+}
+
+/** @throws ConfigError that says why the folder can't be made */
+async function makeDataDir(dir: string): Promise<void> {
+  const options = { mode: 0o700 };
+  try {
+    // With parents, a read-only disk is reported as a folder that is not there.
+    await mkdir(dir, { ...options, recursive: true }).catch(() => mkdir(dir, options));
+  } catch (thrown) {
+    throw new ConfigError([`--data-dir ${dir} cannot be made: ${asError(thrown).message}`]);
+  }
 }
 
 /** What goes on beside the requests. `beginning.done` is set when what every server begins with is there. */
