@@ -135,11 +135,8 @@ async function subresource(
       );
     case 'token':
       return accountTokenEndpoint(deps, request, resource, deps.accountToken);
-    case 'scale': {
-      const mapping = deps.scale(resource);
-      if (mapping === undefined) throw pathNotFound();
-      return scaleEndpoint(deps, request, resource, mapping);
-    }
+    case 'scale':
+      return scaleEndpoint(deps, request, resource, deps.scale);
     default: {
       const endpoint = part.kind === resource.info.kind ? PART_ENDPOINTS[info.verb] : undefined;
       if (endpoint === undefined) throw methodNotSupported(resourceSubject(resource), info.verb);

@@ -2,16 +2,20 @@
 
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
+import type { ScaleMapping as OwnershipMapping } from '../apply/scale.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
 import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
-import type { Change, Outcome } from '../verbs/contract.ts';
+import { apiVersionOf } from '../resources/facts.ts';
+import type { Change } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
 import { callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { parseWriteQuery } from './query.ts';
 import { findObject } from './read.ts';
+import { applyToScale, passOwnersOn, replicasPathOf } from './scale-apply.ts';
+import { checkForce } from './write.ts';
 
 /** How a kind's objects show their number of pods and take a new one. */
 export interface ScaleMapping {
@@ -21,82 +25,131 @@ export interface ScaleMapping {
   apply(draft: ApiObject, scale: ApiObject): void;
 }
 
+const SCALE_VERSION = 'autoscaling/v1';
+
 const target = (mapping: ScaleMapping): BodyTarget => ({
   schema: mapping.schema,
-  apiVersion: 'autoscaling/v1',
+  apiVersion: SCALE_VERSION,
   kind: 'Scale',
 });
+
+type MappingOf = (resource: Resource) => ScaleMapping | undefined;
 
 /** @throws StatusError */
 export async function scaleEndpoint(
   deps: EndpointDeps,
   request: ApiRequest,
   resource: Resource,
-  mapping: ScaleMapping,
+  mappingOf: MappingOf,
 ): Promise<ApiResponse> {
+  const mapping = mappingOf(resource);
+  if (mapping === undefined)
+    throw new StatusError('NotFound', 'the server could not find the requested resource');
   if (request.info.verb === 'get') {
     const found = await findObject(deps, request, resource);
     return deps.content.plain(request, 200, mapping.scaleOf(found.object()));
   }
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'UpdateOptions');
-  const newScale = await readScale(deps, request, mapping);
-  const outcome = await deps.verbs.update(
+  const { change, manage } = await readChange(deps, request, resource, mappingOf, mapping);
+  const { object } = await deps.verbs.update(
     refOf(request, resource),
-    changeOf(request, mapping, newScale),
-    { ...query, allowCreate: false, subresource: 'scale' },
+    change,
+    { ...query, manage, allowCreate: false, subresource: 'scale' },
     callerOf(request),
   );
-  return shown(deps, request, mapping, outcome);
+  return deps.content.plain(request, 200, mapping.scaleOf(object));
 }
 
-const shown = (
+interface ScaleChange {
+  readonly change: Change;
+  readonly manage: 'update' | 'apply';
+}
+
+async function readChange(
   deps: EndpointDeps,
   request: ApiRequest,
+  resource: Resource,
+  mappingOf: MappingOf,
   mapping: ScaleMapping,
-  { object }: Outcome,
-): ApiResponse => deps.content.plain(request, 200, mapping.scaleOf(object));
-
-type NewScale = (live: ApiObject) => ApiObject;
-
-async function readScale(deps: EndpointDeps, request: ApiRequest, mapping: ScaleMapping): Promise<NewScale> {
-  const { fieldValidation } = parseWriteQuery(request.query, request.headers['user-agent'], 'UpdateOptions');
+): Promise<ScaleChange> {
+  const query = parseWriteQuery(request.query, request.headers['user-agent'], 'UpdateOptions');
+  const { fieldValidation } = query;
+  const check = (value: unknown): ApiObject =>
+    deps.content.checkObject(request, value, target(mapping), fieldValidation);
+  const set = (live: ApiObject, scale: ApiObject): ApiObject => withScale(request, mapping, live, scale);
   if (request.info.verb === 'update') {
     const given = await deps.content.readObject(request, target(mapping), fieldValidation);
-    return () => given;
+    return { change: (live) => set(present(live), given), manage: 'update' };
   }
   const patch = await deps.content.readPatch(request, fieldValidation);
-  return (live) => {
-    const value = patchScale(live, patch, mapping);
-    return deps.content.checkObject(request, value, target(mapping), fieldValidation);
+  const force = checkForce(request, patch);
+  if (patch.type !== 'apply') {
+    const change: Change = (live) => set(present(live), check(patchScale(present(live), patch, mapping)));
+    return { change, manage: 'update' };
+  }
+  const owners = ownersOf(deps, resource, mappingOf);
+  const change: Change = (found) => {
+    const live = present(found);
+    const nowMs = deps.clock.now();
+    const application = { applied: patch.value, manager: query.fieldManager, force, nowMs, owners };
+    const applied = applyToScale(live, mapping, application);
+    if (applied === undefined) return live;
+    const scale = check(applied);
+    passOwnersOn(live, scale, owners);
+    return set(live, scale);
+  };
+  return { change, manage: 'apply' };
+}
+
+/** How ownership of a Scale is that of the object behind it, whatever the version in which it was written. */
+function ownersOf({ registry }: EndpointDeps, resource: Resource, mappingOf: MappingOf): OwnershipMapping {
+  const versions = registry.all().filter(({ storage }) => storage.prefix === resource.storage.prefix);
+  const paths = versions.flatMap((version) => {
+    const mapping = mappingOf(version);
+    return mapping === undefined ? [] : [[apiVersionOf(version.info), replicasPathOf(mapping)] as const];
+  });
+  return {
+    paths: Object.fromEntries(paths),
+    apiVersion: apiVersionOf(resource.info),
+    scaleVersion: SCALE_VERSION,
   };
 }
 
-function patchScale(live: ApiObject, { type, value }: PatchBody, { schema }: ScaleMapping): unknown {
+function present(live: ApiObject | undefined): ApiObject {
+  if (live === undefined) throw new StatusError('NotFound', 'nothing to scale');
+  return live;
+}
+
+function patchScale(live: ApiObject, { type, value }: PatchBody, mapping: ScaleMapping): unknown {
+  const scale = mapping.scaleOf(live);
   switch (type) {
     case 'json':
-      return applyJsonPatch(live, value);
+      return applyJsonPatch(scale, value);
     case 'merge':
-    case 'apply':
-      return applyMergePatch(live, value);
+      return applyMergePatch(scale, value);
     case 'strategic':
-      return applyStrategicMergePatch(live, value, schema.model);
+      return applyStrategicMergePatch(scale, value, mapping.schema.model);
+    case 'apply':
+      throw new Error('apply is no plain patch');
     default:
       return type satisfies never;
   }
 }
 
-function changeOf({ info }: ApiRequest, mapping: ScaleMapping, newScale: NewScale): Change {
-  return (live) => {
-    if (live === undefined) throw new StatusError('NotFound', 'nothing to scale');
-    const scale = newScale(mapping.scaleOf(live));
-    const { name = info.name, uid, resourceVersion } = scale.metadata;
-    const faults = mapping.faults(scale);
-    if (faults.length > 0) throw invalid({ group: 'autoscaling', name: 'Scale' }, name, faults);
-    mapping.apply(live, scale);
-    live.metadata.name = name;
-    if (uid !== undefined && uid !== '') live.metadata.uid = uid;
-    if (resourceVersion === undefined) delete live.metadata.resourceVersion;
-    else live.metadata.resourceVersion = resourceVersion;
-    return live;
-  };
+/** @throws StatusError Invalid */
+function withScale(
+  { info }: ApiRequest,
+  mapping: ScaleMapping,
+  live: ApiObject,
+  scale: ApiObject,
+): ApiObject {
+  const { name = info.name, uid, resourceVersion } = scale.metadata;
+  const faults = mapping.faults(scale);
+  if (faults.length > 0) throw invalid({ group: 'autoscaling', name: 'Scale' }, name, faults);
+  mapping.apply(live, scale);
+  live.metadata.name = name;
+  if (uid !== undefined && uid !== '') live.metadata.uid = uid;
+  if (resourceVersion === undefined) delete live.metadata.resourceVersion;
+  else live.metadata.resourceVersion = resourceVersion;
+  return live;
 }

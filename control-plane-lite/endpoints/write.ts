@@ -79,7 +79,7 @@ export async function patchEndpoint(
 }
 
 /** @throws StatusError Invalid if force is given without apply, or apply without a manager */
-function checkForce({ query }: ApiRequest, { type }: PatchBody): boolean {
+export function checkForce({ query }: ApiRequest, { type }: PatchBody): boolean {
   const subject = { group: '', name: 'PatchOptions' };
   if (type === 'apply') {
     if ((query.get('fieldManager') ?? '') === '') {
