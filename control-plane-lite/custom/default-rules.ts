@@ -17,29 +17,37 @@ export function validateDefaults(
   path: string,
   vocabulary: Vocabulary,
 ): void {
-  if (schema.default !== undefined) checkDefault(faults, schema, `${path}.default`, vocabulary);
+  const plan = compilePlan(schema);
+  if (plan.fills || schema.default !== undefined) visit({ faults, vocabulary }, schema, plan, path);
+}
+
+interface Walk {
+  readonly faults: Faults;
+  readonly vocabulary: Vocabulary;
+}
+
+/** Schema and plan are of the same value. */
+function visit(walk: Walk, schema: JsonSchema, plan: SchemaPlan | undefined, path: string): void {
+  if (plan === undefined) return;
+  if (schema.default !== undefined) checkDefault(walk, schema.default, plan, `${path}.default`);
+  if (!plan.fills) return;
   const items = itemSchema(schema);
-  if (items !== undefined) validateDefaults(faults, items, `${path}.items`, vocabulary);
+  if (items !== undefined) visit(walk, items, plan.items, `${path}.items`);
   for (const [name, child] of schema.properties) {
-    validateDefaults(faults, child, `${path}.properties[${name}]`, vocabulary);
+    visit(walk, child, plan.members.get(name), `${path}.properties[${name}]`);
   }
   const { additionalProperties: additional } = schema;
   if (additional !== undefined && typeof additional !== 'boolean') {
-    validateDefaults(faults, additional, `${path}.additionalProperties`, vocabulary);
+    visit(walk, additional, plan.additional, `${path}.additionalProperties`);
   }
 }
 
-function checkDefault(faults: Faults, schema: JsonSchema, path: string, vocabulary: Vocabulary): void {
-  const { default: given, ...rest } = schema;
-  const plan: SchemaPlan = compilePlan(rest);
+function checkDefault({ faults, vocabulary }: Walk, given: unknown, plan: SchemaPlan, path: string): void {
   const { value, errors, unknown } = readValue(plan, given, { vocabulary, pruneOnly: true });
   if (unknown.length > 0 || !isDeepStrictEqual(value, given)) {
     const names = unknown.map(({ field }) => field).join(', ');
-    faults.invalid(
-      path,
-      given,
-      `must not have what the schema doesn't know${names === '' ? '' : `: ${names}`}`,
-    );
+    const list = names === '' ? '' : `: ${names}`;
+    faults.invalid(path, given, `must not have what the schema doesn't know${list}`);
   }
   if (errors.length > 0) {
     faults.invalid(path, given, `must have valid metadata: ${errors.map(formatFieldError).join(', ')}`);

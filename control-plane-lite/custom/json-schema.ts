@@ -61,122 +61,113 @@ export const itemSchema = ({ items }: JsonSchema): JsonSchema | undefined =>
 type Read<T> = (value: unknown) => T | undefined;
 
 const readText: Read<string> = (value) => (typeof value === 'string' && value !== '' ? value : undefined);
+const readString: Read<string> = (value) => (typeof value === 'string' ? value : undefined);
 const readNumber: Read<number> = (value) => (typeof value === 'number' ? value : undefined);
-const isTrue = (value: unknown): boolean => value === true;
+const readBoolean: Read<boolean> = (value) => (typeof value === 'boolean' ? value : undefined);
+const NO_LIST: readonly never[] = [];
+const NO_SCHEMAS: ReadonlyMap<string, JsonSchema> = new Map();
 const textsOf = (value: unknown): readonly string[] =>
-  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : [];
-const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
+  Array.isArray(value) ? value.filter((item) => typeof item === 'string') : NO_LIST;
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : NO_LIST);
 
-/** `{name: value}`, or nothing for what isn't there. */
-function optional<N extends string, T>(name: N, value: T | undefined): { readonly [K in N]?: T } {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one member of this name, or none
-  return (value === undefined ? {} : { [name]: value }) as { readonly [K in N]?: T };
+type Draft = { -readonly [Member in keyof JsonSchema]: JsonSchema[Member] };
+
+/** Sets a member that is there. */
+function set<N extends keyof Draft>(draft: Draft, name: N, value: Draft[N] | undefined): void {
+  if (value !== undefined) draft[name] = value;
 }
 
 /** Reads a schema from its wire form; `prefix` is that of the platform's own members. What has the wrong type, which
  *  the decoder of definitions keeps out, counts as absent. */
 export function readJsonSchema(value: unknown, prefix: string): JsonSchema {
   const members = isMembers(value) ? value : {};
-  const schemas = (name: string): readonly JsonSchema[] =>
-    listOf(members[name]).map((item) => readJsonSchema(item, prefix));
-  const schema: Read<JsonSchema> = (given) => (isMembers(given) ? readJsonSchema(given, prefix) : undefined);
-  return {
-    ...readValueRules(members),
-    ...readForbidden(members, schema),
-    ...readExtensions(members, prefix),
-    ...optional('title', readText(members['title'])),
-    ...optional('description', readText(members['description'])),
-    ...optional('default', members['default'] === null ? undefined : members['default']),
-    ...optional('items', readItems(members['items'], prefix)),
-    allOf: schemas('allOf'),
-    oneOf: schemas('oneOf'),
-    anyOf: schemas('anyOf'),
-    ...optional('not', schema(members['not'])),
-    properties: readSchemaMap(members['properties'], schema) ?? new Map<string, JsonSchema>(),
-    ...optional('additionalProperties', readSchemaOrBoolean(members['additionalProperties'], schema)),
-    nullable: isTrue(members['nullable']),
-  };
-}
-
-function readValueRules(members: Members) {
-  return {
-    ...optional('type', readText(members['type'])),
-    ...optional('format', readText(members['format'])),
-    ...optional('maximum', readNumber(members['maximum'])),
-    exclusiveMaximum: isTrue(members['exclusiveMaximum']),
-    ...optional('minimum', readNumber(members['minimum'])),
-    exclusiveMinimum: isTrue(members['exclusiveMinimum']),
-    ...optional('maxLength', readNumber(members['maxLength'])),
-    ...optional('minLength', readNumber(members['minLength'])),
-    ...optional('pattern', readText(members['pattern'])),
-    ...optional('maxItems', readNumber(members['maxItems'])),
-    ...optional('minItems', readNumber(members['minItems'])),
-    uniqueItems: isTrue(members['uniqueItems']),
-    ...optional('multipleOf', readNumber(members['multipleOf'])),
-    ...optional('enum', Array.isArray(members['enum']) ? listOf(members['enum']) : undefined),
-    ...optional('maxProperties', readNumber(members['maxProperties'])),
-    ...optional('minProperties', readNumber(members['minProperties'])),
+  const { default: given } = members;
+  const draft: Draft = {
+    exclusiveMaximum: members['exclusiveMaximum'] === true,
+    exclusiveMinimum: members['exclusiveMinimum'] === true,
+    uniqueItems: members['uniqueItems'] === true,
     required: textsOf(members['required']),
-  };
-}
-
-function readForbidden(members: Members, schema: Read<JsonSchema>) {
-  return {
-    ...optional('id', readText(members['id'])),
-    ...optional('ref', typeof members['$ref'] === 'string' ? members['$ref'] : undefined),
-    ...optional('patternProperties', readSchemaMap(members['patternProperties'], schema)),
-    ...optional('definitions', readSchemaMap(members['definitions'], schema)),
-    ...optional('dependencies', readDependencies(members['dependencies'], schema)),
+    allOf: readSchemas(members['allOf'], prefix),
+    oneOf: readSchemas(members['oneOf'], prefix),
+    anyOf: readSchemas(members['anyOf'], prefix),
+    properties: readSchemaMap(members['properties'], prefix) ?? NO_SCHEMAS,
+    nullable: members['nullable'] === true,
     hasAdditionalItems: members['additionalItems'] !== undefined,
     hasExternalDocs: members['externalDocs'] !== undefined,
     hasExample: members['example'] !== undefined,
+    embeddedResource: members[`${prefix}embedded-resource`] === true,
+    intOrString: members[`${prefix}int-or-string`] === true,
+    listMapKeys: textsOf(members[`${prefix}list-map-keys`]),
+    validations: listOf(members[`${prefix}validations`]),
   };
+  if (given !== null) set(draft, 'default', given);
+  readTexts(draft, members, prefix);
+  readLimits(draft, members);
+  readInner(draft, members, prefix);
+  return draft;
 }
 
-function readExtensions(members: Members, prefix: string) {
-  const own = (name: string): unknown => members[`${prefix}${name}`];
-  const preserve = own('preserve-unknown-fields');
-  return {
-    ...optional('preserveUnknownFields', typeof preserve === 'boolean' ? preserve : undefined),
-    embeddedResource: isTrue(own('embedded-resource')),
-    intOrString: isTrue(own('int-or-string')),
-    listMapKeys: textsOf(own('list-map-keys')),
-    ...optional('listType', typeof own('list-type') === 'string' ? String(own('list-type')) : undefined),
-    ...optional('mapType', typeof own('map-type') === 'string' ? String(own('map-type')) : undefined),
-    validations: listOf(own('validations')),
-  };
+const TEXTS = ['type', 'format', 'title', 'description', 'pattern', 'id'] as const;
+
+function readTexts(draft: Draft, members: Members, prefix: string): void {
+  for (const name of TEXTS) set(draft, name, readText(members[name]));
+  set(draft, 'ref', readString(members['$ref']));
+  set(draft, 'listType', readString(members[`${prefix}list-type`]));
+  set(draft, 'mapType', readString(members[`${prefix}map-type`]));
 }
 
-function readItems(value: unknown, prefix: string): JsonSchema['items'] {
-  if (Array.isArray(value)) return value.map((item) => readJsonSchema(item, prefix));
-  return isMembers(value) ? readJsonSchema(value, prefix) : undefined;
+const LIMITS = [
+  'maximum',
+  'minimum',
+  'maxLength',
+  'minLength',
+  'maxItems',
+  'minItems',
+  'multipleOf',
+  'maxProperties',
+  'minProperties',
+] as const;
+
+function readLimits(draft: Draft, members: Members): void {
+  for (const name of LIMITS) set(draft, name, readNumber(members[name]));
+  if (Array.isArray(members['enum'])) draft.enum = listOf(members['enum']);
 }
 
-function readSchemaOrBoolean(value: unknown, schema: Read<JsonSchema>): JsonSchema | boolean | undefined {
-  return typeof value === 'boolean' ? value : schema(value);
+function readInner(draft: Draft, members: Members, prefix: string): void {
+  set(draft, 'preserveUnknownFields', readBoolean(members[`${prefix}preserve-unknown-fields`]));
+  set(draft, 'items', readItems(members['items'], prefix));
+  set(draft, 'not', readOne(members['not'], prefix));
+  const { additionalProperties: additional } = members;
+  set(draft, 'additionalProperties', readBoolean(additional) ?? readOne(additional, prefix));
+  set(draft, 'patternProperties', readSchemaMap(members['patternProperties'], prefix));
+  set(draft, 'definitions', readSchemaMap(members['definitions'], prefix));
+  set(draft, 'dependencies', readDependencies(members['dependencies'], prefix));
 }
 
-function readSchemaMap(
-  value: unknown,
-  schema: Read<JsonSchema>,
-): ReadonlyMap<string, JsonSchema> | undefined {
+const readOne = (value: unknown, prefix: string): JsonSchema | undefined =>
+  isMembers(value) ? readJsonSchema(value, prefix) : undefined;
+
+const readSchemas = (value: unknown, prefix: string): readonly JsonSchema[] =>
+  Array.isArray(value) ? value.map((item) => readJsonSchema(item, prefix)) : NO_LIST;
+
+const readItems = (value: unknown, prefix: string): JsonSchema['items'] =>
+  Array.isArray(value) ? readSchemas(value, prefix) : readOne(value, prefix);
+
+function readSchemaMap(value: unknown, prefix: string): ReadonlyMap<string, JsonSchema> | undefined {
   if (!isMembers(value)) return undefined;
   const read = new Map<string, JsonSchema>();
   for (const [name, member] of Object.entries(value)) {
-    const found = schema(member);
+    const found = readOne(member, prefix);
     if (found !== undefined) read.set(name, found);
   }
   return read;
 }
 
-function readDependencies(
-  value: unknown,
-  schema: Read<JsonSchema>,
-): ReadonlyMap<string, JsonSchema | readonly string[]> | undefined {
+function readDependencies(value: unknown, prefix: string): JsonSchema['dependencies'] | undefined {
   if (!isMembers(value)) return undefined;
   const read = new Map<string, JsonSchema | readonly string[]>();
   for (const [name, member] of Object.entries(value)) {
-    const found = Array.isArray(member) ? textsOf(member) : schema(member);
+    const found = Array.isArray(member) ? textsOf(member) : readOne(member, prefix);
     if (found !== undefined) read.set(name, found);
   }
   return read;

@@ -46,7 +46,7 @@ const NOTHING: JsonSchema = {
   validations: [],
 };
 
-/** @throws PatternError if a pattern is no regular expression */
+/** The schema's patterns must be expressions. */
 export function compilePlan(schema: JsonSchema): SchemaPlan {
   const members = new Map<string, SchemaPlan>();
   for (const [name, child] of schema.properties) members.set(name, compilePlan(child));

@@ -2,7 +2,7 @@
  *  one meaning for pruning, defaults and merging. Pure. Source: apiextensions/v1, structural schemas. */
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { isSchemaList, itemSchema, type JsonSchema } from './json-schema.ts';
-import { compilePattern } from './pattern/compile.ts';
+import { measurePattern } from './pattern/compile.ts';
 import { PatternError } from './pattern/parse.ts';
 
 type Level = 'root' | 'item' | 'field';
@@ -11,12 +11,20 @@ type Level = 'root' | 'item' | 'field';
 interface Walk {
   readonly faults: Faults;
   readonly prefix: string;
+  /** Expressions that were looked at, with what they take. */
+  readonly patterns: Map<string, number>;
 }
+
+/** Instructions of all expressions of a schema, each counted once: some 10 MB. */
+const MAX_PATTERN_SIZE = 100_000;
 
 /** All faults of a schema that keep it from being structural. */
 export function validateStructural(faults: Faults, schema: JsonSchema, path: string, prefix: string): void {
-  const walk: Walk = { faults, prefix };
+  const walk: Walk = { faults, prefix, patterns: new Map() };
   checkNode(walk, schema, 'root', path);
+  const size = walk.patterns.values().reduce((total, each) => total + each, 0);
+  if (size > MAX_PATTERN_SIZE)
+    faults.invalid(path, '', 'the expressions of the schema are too large together');
   checkComplete(walk, schema, path);
 }
 
@@ -186,9 +194,10 @@ function checkLogic(walk: Walk, schema: JsonSchema, path: string, exceptions: Ex
   if (pattern !== undefined) checkPattern(walk, pattern, `${path}.pattern`);
 }
 
-function checkPattern({ faults }: Walk, pattern: string, path: string): void {
+function checkPattern({ faults, patterns }: Walk, pattern: string, path: string): void {
+  if (patterns.has(pattern)) return;
   try {
-    compilePattern(pattern);
+    patterns.set(pattern, measurePattern(pattern));
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
     faults.invalid(path, pattern, `must be a valid regular expression: ${error.message}`);

@@ -3,6 +3,7 @@
 import { formatPath, type PathElement } from '#api/codec/limits.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { validateEmbedded } from './embedded.ts';
+import type { StepBudget } from './pattern/matcher.ts';
 import type { SchemaPlan } from './schema-plan.ts';
 import {
   canonicalText,
@@ -16,6 +17,8 @@ type Members = Readonly<Record<string, unknown>>;
 
 /** Nobody reads more. */
 const MAX_FAULTS = 200;
+/** Of all expressions and texts of an object together: some 20 ms. */
+const MAX_STEPS = 100_000;
 
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -49,6 +52,7 @@ function hasType(type: string, value: unknown): boolean {
 
 class Validator {
   readonly #path: PathElement[];
+  readonly #budget: StepBudget = { left: MAX_STEPS };
   #faults: FieldError[] = [];
 
   constructor(path: readonly PathElement[]) {
@@ -125,12 +129,13 @@ class Validator {
 
   #checks(checks: ValueChecks, value: unknown): void {
     const report = this.#report;
-    for (const check of checks.ofAny) check(value, report);
-    if (typeof value === 'string') for (const check of checks.ofText) check(value, report);
-    else if (typeof value === 'number') for (const check of checks.ofNumber) check(value, report);
-    else if (Array.isArray(value)) for (const check of checks.ofList) check(value, report);
+    const budget = this.#budget;
+    for (const check of checks.ofAny) check(value, report, budget);
+    if (typeof value === 'string') for (const check of checks.ofText) check(value, report, budget);
+    else if (typeof value === 'number') for (const check of checks.ofNumber) check(value, report, budget);
+    else if (Array.isArray(value)) for (const check of checks.ofList) check(value, report, budget);
     else if (isObject(value)) {
-      for (const check of checks.ofObject) check(value, report);
+      for (const check of checks.ofObject) check(value, report, budget);
       for (const name of checks.required) if (!Object.hasOwn(value, name)) this.#missing(name);
     }
     if (checks.logic !== undefined) this.#logic(checks.logic, value);

@@ -1,10 +1,10 @@
 /** What a schema says of values, apart from how they are built: limits, words, forms, and the logic that combines
  *  them. Compiled to one function for each sort of value. */
-import { isDeepStrictEqual } from 'node:util';
 import type { FieldErrorKind } from '#api/meta/field-error.ts';
 import { formatOf } from './formats.ts';
 import { itemSchema, type JsonSchema } from './json-schema.ts';
 import { compilePattern } from './pattern/compile.ts';
+import type { Pattern, StepBudget } from './pattern/matcher.ts';
 
 /** Told of a fault at the place that is being looked at. `detail` follows the path: `in body …`. */
 export type Report = (kind: FieldErrorKind, detail: string, badValue?: unknown) => void;
@@ -21,7 +21,7 @@ export interface ValueChecks {
   readonly logic: Logic | undefined;
 }
 
-export type Check<T> = (value: T, report: Report) => void;
+export type Check<T> = (value: T, report: Report, budget: StepBudget) => void;
 
 export interface Logic {
   readonly allOf: readonly NestedChecks[];
@@ -39,7 +39,7 @@ export interface NestedChecks {
   readonly items: NestedChecks | undefined;
 }
 
-/** @throws PatternError */
+/** The schema's patterns must be expressions. */
 export function compileChecks(schema: JsonSchema): ValueChecks {
   return {
     ofText: textChecks(schema),
@@ -104,10 +104,12 @@ function textChecks({ minLength, maxLength, pattern, format, type }: JsonSchema)
   return checks;
 }
 
+/** The automaton is made when the first text comes: a schema may have many that are never asked. */
 function patternCheck(source: string): Check<string> {
-  const pattern = compilePattern(source);
-  return (text, report) => {
-    const matches = pattern.matches(text);
+  let pattern: Pattern | undefined;
+  return (text, report, budget) => {
+    pattern ??= compilePattern(source);
+    const matches = pattern.matches(text, budget);
     if (matches === true) return;
     const detail =
       matches === false ? `should match '${source}'` : `takes too long to be compared with '${source}'`;
@@ -191,11 +193,11 @@ const isScalar = (value: unknown): boolean => typeof value !== 'object' || value
 
 function enumCheck(words: readonly unknown[]): Check<unknown> {
   const scalars = new Set(words.filter(isScalar));
-  const others = words.filter((word) => !isScalar(word));
+  const others = new Set(words.filter((word) => !isScalar(word)).map(canonicalText));
   const shown = words.map((word) => JSON.stringify(word)).join(', ');
   return (value, report) => {
     if (scalars.has(value)) return;
-    if (!isScalar(value) && others.some((word) => isDeepStrictEqual(word, value))) return;
+    if (others.size > 0 && !isScalar(value) && others.has(canonicalText(value))) return;
     report('FieldValueNotSupported', `supported values: ${shown}`, value);
   };
 }

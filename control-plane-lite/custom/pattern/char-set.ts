@@ -1,46 +1,49 @@
 /** Sets of characters as sorted ranges of code points. Pure. */
-import { remember } from '#api/schema/remember.ts';
 
 type Range = readonly [low: number, high: number];
+type Test = (point: number) => boolean;
 
 const MAX = 0x10ffff;
 const ASCII = 128;
 const CASE_STEP = 0x20;
 
 export class CharSet {
-  static readonly none: CharSet = new CharSet([]);
-  static readonly all: CharSet = new CharSet([[0, MAX]]);
+  static readonly all: CharSet = new CharSet([[0, MAX]], []);
   /** Sorted, apart from one another. */
   readonly #ranges: readonly Range[];
-  /** Whether each of the first 128 characters is in the set. */
-  readonly #ascii = new Uint8Array(ASCII);
+  /** What else is in the set: whatever passes one of these. */
+  readonly #tests: readonly Test[];
 
-  private constructor(ranges: readonly Range[]) {
+  private constructor(ranges: readonly Range[], tests: readonly Test[]) {
     this.#ranges = ranges;
-    for (const [low, high] of ranges) {
-      if (low < ASCII) this.#ascii.fill(1, low, Math.min(high + 1, ASCII));
-    }
+    this.#tests = tests;
   }
 
   static of(ranges: readonly Range[]): CharSet {
-    const sorted = ranges.toSorted((a, b) => a[0] - b[0]);
-    const merged: [number, number][] = [];
-    for (const [low, high] of sorted) {
-      const last = merged.at(-1);
-      if (last !== undefined && low <= last[1] + 1) last[1] = Math.max(last[1], high);
-      else merged.push([low, high]);
-    }
-    return new CharSet(merged);
+    return new CharSet(mergeRanges(ranges), []);
+  }
+
+  /** What passes a test: a large set whose ranges nobody counts. */
+  static by(test: Test): CharSet {
+    return new CharSet([], [test]);
+  }
+
+  static union(sets: readonly CharSet[]): CharSet {
+    const [first] = sets;
+    if (sets.length === 1 && first !== undefined) return first;
+    const ranges = sets.flatMap((set) => set.#ranges);
+    const tests = sets.flatMap((set) => set.#tests);
+    return new CharSet(mergeRanges(ranges), tests);
   }
 
   /** The one character of the set, if it is one. */
   get single(): number | undefined {
     const [first] = this.#ranges;
-    return this.#ranges.length === 1 && first !== undefined && first[0] === first[1] ? first[0] : undefined;
+    if (this.#tests.length > 0 || this.#ranges.length !== 1 || first === undefined) return undefined;
+    return first[0] === first[1] ? first[0] : undefined;
   }
 
   has(point: number): boolean {
-    if (point < ASCII) return this.#ascii[point] === 1;
     let low = 0;
     let high = this.#ranges.length - 1;
     while (low <= high) {
@@ -50,14 +53,11 @@ export class CharSet {
       else if (point > range[1]) low = middle + 1;
       else return true;
     }
-    return false;
-  }
-
-  union(other: CharSet): CharSet {
-    return CharSet.of([...this.#ranges, ...other.#ranges]);
+    return this.#tests.some((test) => test(point));
   }
 
   negated(): CharSet {
+    if (this.#tests.length > 0) return CharSet.by((point) => !this.has(point));
     const gaps: Range[] = [];
     let next = 0;
     for (const [low, high] of this.#ranges) {
@@ -65,7 +65,7 @@ export class CharSet {
       next = high + 1;
     }
     if (next <= MAX) gaps.push([next, MAX]);
-    return new CharSet(gaps);
+    return new CharSet(gaps, []);
   }
 
   /** With both cases of its letters; of other letters than those of ASCII where the set is small. */
@@ -78,8 +78,25 @@ export class CharSet {
         for (const folded of casesOf(point)) added.push([folded, folded]);
       }
     }
-    return CharSet.of([...this.#ranges, ...added]);
+    const tests = this.#tests.map(
+      (test): Test =>
+        (point) =>
+          test(point) || casesOf(point).some(test),
+    );
+    return new CharSet(mergeRanges([...this.#ranges, ...added]), tests);
   }
+}
+
+function mergeRanges(ranges: readonly Range[]): readonly Range[] {
+  if (ranges.length < 2) return ranges;
+  const sorted = ranges.toSorted((a, b) => a[0] - b[0]);
+  const merged: [number, number][] = [];
+  for (const [low, high] of sorted) {
+    const last = merged.at(-1);
+    if (last !== undefined && low <= last[1] + 1) last[1] = Math.max(last[1], high);
+    else merged.push([low, high]);
+  }
+  return merged;
 }
 
 function addShifted(added: Range[], low: number, high: number, from: number, to: number, step: number): void {
@@ -168,38 +185,12 @@ export function posixClass(name: string): CharSet | undefined {
   return Object.hasOwn(POSIX, name) ? CharSet.of(POSIX[name] ?? []) : undefined;
 }
 
-/** What has characters beyond the first two planes, and one point of each stretch that has none. */
-const ASSIGNED: readonly Range[] = [
-  [0, 0x33fff],
-  [0xe0000, 0xe0fff],
-];
-const OTHERS: readonly Range[] = [
-  [0x34000, 0xdffff],
-  [0xe1000, 0xeffff],
-  [0xf0000, 0x10ffff],
-];
-
-/** The set of `\p{Greek}` and the like, as this runtime's own tables have it. */
-const readUnicodeClass = remember((name): CharSet | undefined => {
-  const test = [`\\p{${name}}`, `\\p{Script=${name}}`].map(compileClass).find((found) => found !== undefined);
-  if (test === undefined) return undefined;
-  const has = (point: number): boolean => test.test(String.fromCodePoint(point));
-  const ranges: Range[] = OTHERS.filter(([low]) => has(low));
-  for (const [low, high] of ASSIGNED) {
-    let start = -1;
-    for (let point = low; point <= high + 1; point += 1) {
-      const isIn = point <= high && has(point);
-      if (isIn && start < 0) start = point;
-      if (isIn || start < 0) continue;
-      ranges.push([start, point - 1]);
-      start = -1;
-    }
-  }
-  return CharSet.of(ranges);
-});
-
-/** The set of a general category (`L`, `Lu`) or a script (`Greek`); `undefined` if there is none of this name. */
-export const unicodeClass = (name: string): CharSet | undefined => readUnicodeClass(name);
+/** The set of a general category (`L`, `Lu`) or a script (`Greek`), as this runtime's own tables have it; `undefined`
+ *  if there is none of this name. */
+export function unicodeClass(name: string): CharSet | undefined {
+  const test = compileClass(`\\p{${name}}`) ?? compileClass(`\\p{Script=${name}}`);
+  return test === undefined ? undefined : CharSet.by((point) => test.test(String.fromCodePoint(point)));
+}
 
 function compileClass(source: string): RegExp | undefined {
   try {

@@ -6,10 +6,45 @@ import { PatternError, type PatternNode, parsePattern } from './parse.ts';
 const MAX_SOURCE = 64 * 1024;
 const MAX_INSTRUCTIONS = 10_000;
 
+function read(source: string): PatternNode {
+  if (source.length > MAX_SOURCE) throw new PatternError('expression too large');
+  return parsePattern(source);
+}
+
+/** How many instructions an expression takes, without making them.
+ *  @throws PatternError if it is no expression, or one that is too large */
+export function measurePattern(source: string): number {
+  const size = 1 + sizeOf(read(source));
+  if (size > MAX_INSTRUCTIONS) throw new PatternError('expression too large');
+  return size;
+}
+
+function sizeOf(node: PatternNode): number {
+  switch (node.kind) {
+    case 'empty':
+      return 0;
+    case 'set':
+    case 'assertion':
+      return 1;
+    case 'sequence':
+      return sum(node.nodes);
+    case 'choice':
+      return 1 + sum(node.nodes);
+    case 'repeat': {
+      const size = sizeOf(node.node);
+      const open = node.max === Number.POSITIVE_INFINITY;
+      return node.min * size + (open ? size + 1 : (node.max - node.min) * (size + 1));
+    }
+    default:
+      return node satisfies never;
+  }
+}
+
+const sum = (nodes: readonly PatternNode[]): number => nodes.reduce((total, node) => total + sizeOf(node), 0);
+
 /** @throws PatternError if it is no expression, or one that is too large */
 export function compilePattern(source: string): Pattern {
-  if (source.length > MAX_SOURCE) throw new PatternError('expression too large');
-  const root = parsePattern(source);
+  const root = read(source);
   const program: Instruction[] = [];
   const end = emit(program, { kind: 'match' });
   const start = build(program, root, end);

@@ -10,8 +10,15 @@ export type Instruction =
   | { readonly kind: 'split'; readonly to: readonly number[] };
 
 export interface Pattern {
-  /** Whether the expression is found in the text; `undefined`: finding out would take too long. */
-  matches(text: string): boolean | undefined;
+  /** Whether the expression is found in the text; `undefined`: finding out would take too long. What it takes is
+   *  taken from the budget, if there is one. */
+  matches(text: string, budget?: StepBudget): boolean | undefined;
+}
+
+/** What a whole task may take, however many texts and expressions it has. */
+export interface StepBudget {
+  /** Instructions that may be looked at still. Steps that were made before are free. */
+  left: number;
 }
 
 export interface Program {
@@ -75,6 +82,7 @@ class Automaton implements Pattern {
   readonly #seen: Int32Array;
   readonly #found = emptyState([], 'other');
   readonly #dead = emptyState([], 'other');
+  readonly #initial: State;
   #states = new Map<string, State>();
   #round = 0;
   #steps = 0;
@@ -82,18 +90,25 @@ class Automaton implements Pattern {
   constructor(program: Program) {
     this.#program = program;
     this.#seen = new Int32Array(program.instructions.length);
+    this.#initial = emptyState([program.start], 'none');
   }
 
-  matches(text: string): boolean | undefined {
+  matches(text: string, budget?: StepBudget): boolean | undefined {
     this.#steps = 0;
-    let state = this.#stateOf([this.#program.start], 'none');
+    const found = this.#run(text, Math.min(MAX_STEPS, budget?.left ?? MAX_STEPS));
+    if (budget !== undefined) budget.left -= this.#steps;
+    return found;
+  }
+
+  #run(text: string, maxSteps: number): boolean | undefined {
+    let state = this.#initial;
     for (let at = 0; at < text.length; at += 1) {
       const point = text.codePointAt(at) ?? 0;
       if (point > 0xffff) at += 1;
       state = (point < ASCII ? state.next[point] : state.wide.get(point)) ?? this.#step(state, point);
       if (state === this.#found) return true;
       if (state === this.#dead) return false;
-      if (this.#steps > MAX_STEPS) return undefined;
+      if (this.#steps > maxSteps) return undefined;
     }
     return this.#reach(state.threads, state.before, 'none') === undefined;
   }

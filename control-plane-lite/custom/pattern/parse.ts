@@ -84,9 +84,9 @@ class Parser {
   #atom(): PatternNode | undefined {
     if (this.#peek('(')) return this.#group();
     if (this.#peek('[')) return this.#set(this.#bracket());
-    const literal = /[*+?]/.test(this.#source[this.#at] ?? '');
-    if (literal)
-      throw new PatternError(`missing argument to repetition operator: ${this.#source[this.#at] ?? ''}`);
+    const next = this.#source[this.#at] ?? '';
+    if (next === '*' || next === '+' || next === '?')
+      throw new PatternError(`missing argument to repetition operator: ${next}`);
     const { multiline, dotAll } = this.#flags;
     if (this.#take('.')) {
       return this.#plainSet(dotAll ? CharSet.all : CharSet.of([[NEWLINE, NEWLINE]]).negated());
@@ -154,6 +154,7 @@ class Parser {
     if (this.#take('*')) return { min: 0, max: Number.POSITIVE_INFINITY };
     if (this.#take('+')) return { min: 1, max: Number.POSITIVE_INFINITY };
     if (this.#take('?')) return { min: 0, max: 1 };
+    if (!this.#peek('{')) return undefined;
     const found = /^\{(\d+)(?:(,)(\d*))?\}/.exec(this.#source.slice(this.#at, this.#at + 20));
     if (found === null) return undefined;
     const [text, low = '', comma, high = ''] = found;
@@ -234,18 +235,21 @@ class Parser {
   #bracket(): CharSet {
     this.#take('[');
     const negated = this.#take('^');
-    let set = CharSet.none;
-    for (let first = true; first || !this.#peek(']'); first = false) {
+    const items: CharSet[] = [];
+    while (items.length === 0 || !this.#peek(']')) {
       if (this.#at >= this.#source.length) throw new PatternError('missing closing ]');
-      set = set.union(this.#bracketItem());
+      items.push(this.#bracketItem());
     }
     this.#take(']');
+    const set = CharSet.union(items);
     const folded = this.#flags.ignoreCase ? set.foldCase() : set;
     return negated ? folded.negated() : folded;
   }
 
   #bracketItem(): CharSet {
-    const posix = /^\[:(\^?)(\w+):\]/.exec(this.#source.slice(this.#at, this.#at + 32));
+    const posix = this.#peek('[:')
+      ? /^\[:(\^?)(\w+):\]/.exec(this.#source.slice(this.#at, this.#at + 32))
+      : null;
     if (posix !== null) {
       this.#at += posix[0].length;
       const set = posixClass(posix[2] ?? '');
