@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
+import { eventually } from '../../../testing/wait.ts';
 import { type Credentials, credentialsIn } from '../fuzz/plane-child.ts';
 
 /** The program's source; the bundle has one of its own. */
@@ -68,7 +69,7 @@ function start(argv: readonly string[], entry: string): Child {
 export const runProgram = (argv: readonly string[], entry: string = SOURCE): Promise<Ended> =>
   start(argv, entry).ended;
 
-/** Starts a server on a free port of loopback; resolves when it says that it serves.
+/** Starts a server on a free port of loopback; resolves when it is ready.
  *  @throws Error with what it said, if it ended instead */
 export async function startProgram(
   dir: string,
@@ -90,7 +91,7 @@ export async function startProgram(
   const [, url = '', file = ''] = await Promise.race([said, failed]);
   const credentials = await credentialsIn(file);
   const agent = new Agent({ connect: credentials, allowH2: false, connections: 64 });
-  return {
+  const program: Program = {
     url,
     credentials,
     agent,
@@ -113,4 +114,7 @@ export async function startProgram(
       await Promise.all([child.ended, agent.destroy()]);
     },
   };
+  // It serves before all is there that every server begins with.
+  await eventually(async () => (await program.call('GET', '/readyz')).status === 200, { intervalMs: 5 });
+  return program;
 }
