@@ -19,18 +19,18 @@ const MIB = 1024 * 1024;
 /** The object in one of the formats, damaged at times. */
 export function bodyOf(random: Random, protobuf: ApiProtobuf, mediaType: string, object: unknown): Body {
   const format = random.below(10);
-  if (chance(random, 3)) return bombOf(random);
+  if (chance(random, 2)) return bombOf(random);
   if (format < 2) return { type: 'application/yaml', bytes: damaged(random, yamlOf(random, object)) };
   if (format < 5) {
     const bytes = protobufOf(protobuf, object);
-    if (bytes !== undefined) return { type: mediaType, bytes: damaged(random, bytes, 70) };
+    if (bytes !== undefined) return { type: mediaType, bytes: damaged(random, bytes, 40) };
   }
   return { type: 'application/json', bytes: damaged(random, Buffer.from(textOf(object))) };
 }
 
 export function yamlOf(random: Random, object: unknown): Buffer {
   const text = chance(random, 60) ? stringify(JSON.parse(textOf(object))) : textOf(object);
-  if (!chance(random, 30)) return Buffer.from(text);
+  if (!chance(random, 15)) return Buffer.from(text);
   const lines = text.split('\n');
   lines.splice(random.below(lines.length), 0, random.pick(YAML_LINES));
   return Buffer.from(lines.join(random.pick(['\n', '\n', '\r\n', '\r'])));
@@ -76,7 +76,7 @@ function protobufOf(protobuf: ApiProtobuf, object: unknown): Buffer | undefined 
 }
 
 /** With changes of single bytes, parts left out, doubled or put elsewhere. */
-export function damaged(random: Random, bytes: Buffer, percent = 25): Buffer {
+export function damaged(random: Random, bytes: Buffer, percent = 10): Buffer {
   if (!chance(random, percent)) return bytes;
   let result: Buffer = Buffer.from(bytes);
   const count = random.pick([1, 1, 2, 5]);

@@ -170,7 +170,7 @@ const WORDS = [
 ];
 
 function scalarOf(random: Random, scalar: Scalar): unknown {
-  if (chance(random, 12)) return hostile(random);
+  if (chance(random, 5)) return hostile(random);
   switch (scalar) {
     case 'string':
       return random.pick(chance(random, 70) ? WORDS : STRINGS);

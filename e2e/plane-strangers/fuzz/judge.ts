@@ -7,7 +7,7 @@ const isPassage = ({ target }: Ask): boolean => /\/(proxy|log|exec|attach|portfo
 
 /** The client asked for less time, or for a state that nobody knows. */
 const isLate = ({ target }: Ask, { text }: Answer): boolean =>
-  text.includes('Too large resource version') || /[?&]timeout=/.test(target);
+  text.includes('Too large resource version') || /[?&]timeout(Seconds)?=/.test(target);
 
 function isAllowed(ask: Ask, answer: Answer): boolean {
   if (answer.status < 500) return true;

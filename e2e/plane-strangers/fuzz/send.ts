@@ -58,7 +58,10 @@ async function sendProper(plane: PlaneChild, ask: Ask): Promise<Omit<Answer, 'to
       signal,
     });
     status = response.statusCode;
-    contentType = String(response.headers['content-type'] ?? '');
+    // What is compressed is not looked into.
+    if (response.headers['content-encoding'] === undefined) {
+      contentType = String(response.headers['content-type'] ?? '');
+    }
     for await (const chunk of response.body as AsyncIterable<Buffer>) chunks.push(chunk);
   } catch (thrown) {
     // A server that refuses a body may end the connection while it is still being sent.
