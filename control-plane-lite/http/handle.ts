@@ -45,11 +45,16 @@ async function impersonate(deps: HandleDeps, state: RequestState): Promise<void>
   state.user = user instanceof Promise ? await user : user;
 }
 
-async function permit(authorize: Authorize, state: RequestState): Promise<void> {
+async function permit(deps: HandleDeps, { state, record }: Passage): Promise<void> {
   const attributes = attributesOf(state.info, state.user);
-  const answer = authorize(attributes);
+  const answer = deps.authorize(attributes);
   const decision = answer instanceof Promise ? await answer : answer;
-  if (decision.effect !== 'allow') throw refusalOf(attributes, decision.reason);
+  const allowed = decision.effect === 'allow';
+  if (record !== undefined) {
+    state.annotate(`authorization.${deps.domain}/decision`, allowed ? 'allow' : 'forbid');
+    state.annotate(`authorization.${deps.domain}/reason`, decision.reason);
+  }
+  if (!allowed) throw refusalOf(attributes, decision.reason);
 }
 
 function routeTo(deps: HandleDeps, state: RequestState): ApiResponse | Promise<ApiResponse> {
@@ -81,7 +86,7 @@ export async function handle(deps: HandleDeps, passage: Passage): Promise<ApiRes
   }
   const waiting = takeSeat(passage, deps.inFlight, deps.metrics);
   if (waiting !== undefined) await waiting;
-  await permit(deps.authorize, state);
+  await permit(deps, passage);
   if (state.abortReason !== undefined) throw state.abortReason;
   passage.handling = true;
   try {

@@ -3,11 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Handler } from '../contract.ts';
 import { jsonAnswer, startTestServer } from '../testing/test-server.ts';
 import { createAuditor } from './audit.ts';
 import { sourceIPs } from './event.ts';
 import { parseAuditPolicy } from './policy.ts';
+
+/** What the server itself says of its decision. */
+const DECISION = `authorization.${VOCABULARIES.plat.apiGroupDomain}`;
 
 type Event = Readonly<Record<string, unknown>>;
 
@@ -60,7 +64,7 @@ async function post(audited: Audited, body: string, headers: Record<string, stri
 
 const creates: Handler = async (asked) => {
   const body = JSON.parse((await asked.readBody()).toString()) as object;
-  asked.annotate('authorization.example.org/decision', 'allow');
+  asked.annotate('example.org/seen', 'yes');
   return jsonAnswer({ ...body, created: true }, 201);
 };
 
@@ -89,7 +93,11 @@ describe('createAuditor', () => {
       ...common,
       stage: 'ResponseComplete',
       responseStatus: { metadata: {}, code: 201 },
-      annotations: { 'authorization.example.org/decision': 'allow' },
+      annotations: {
+        'example.org/seen': 'yes',
+        [`${DECISION}/decision`]: 'allow',
+        [`${DECISION}/reason`]: '',
+      },
     });
   });
 

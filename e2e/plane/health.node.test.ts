@@ -1,0 +1,130 @@
+/** Health endpoints and the orderly end. Document 1, 4.10. */
+import { Readable } from 'node:stream';
+import { Agent, request } from 'undici';
+import { describe, expect, test } from 'vitest';
+import { silentLogger } from '#api/kit/logger.ts';
+import { parseConfig } from '#plane/config/parse.ts';
+import { startServer } from '#plane/main.ts';
+import { createTempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+import { configMap, usePlane } from './support.ts';
+
+describe.each(['healthz', 'livez', 'readyz'])('/%s', (endpoint) => {
+  const plane = usePlane();
+  const nobody = plane.as('');
+
+  test('is 200 and ok, for everybody', async () => {
+    const { status, text, headers } = await nobody.get(`/${endpoint}`);
+    expect({ status, text }).toEqual({ status: 200, text: 'ok' });
+    expect(headers['content-type']).toBe('text/plain; charset=utf-8');
+  });
+
+  test('verbose has a line for each check and one at the end', async () => {
+    const { status, text } = await nobody.get(`/${endpoint}?verbose`);
+    expect(status).toBe(200);
+    const lines = text.trimEnd().split('\n');
+    expect(lines.length).toBeGreaterThan(2);
+    for (const line of lines.slice(0, -1)) expect(line).toMatch(/^\[\+\][a-z-]+ ok$/);
+    expect(lines.at(-1)).toBe(`${endpoint} check passed`);
+  });
+
+  test('exclude leaves checks out; what is no check is told', async () => {
+    const { status, text } = await nobody.get(
+      `/${endpoint}?verbose&exclude=ping&exclude=store&exclude=nonsense`,
+    );
+    expect(status).toBe(200);
+    expect(text).toContain('[+]ping excluded: ok\n');
+    expect(text).toContain('[+]store excluded: ok\n');
+    expect(text).toContain('warn: some health checks cannot be excluded: no matches for "nonsense"');
+  });
+
+  test('each check has a path of its own, named as in the lines', async () => {
+    const { text } = await nobody.get(`/${endpoint}?verbose`);
+    const names = [...text.matchAll(/^\[\+\](\S+) ok$/gm)].map(([, name]) => name ?? '');
+    for (const name of names) {
+      const one = await plane.get(`/${endpoint}/${name}`);
+      expect({ name, status: one.status, text: one.text }).toEqual({ name, status: 200, text: 'ok' });
+    }
+    expect((await plane.get(`/${endpoint}/nonsense`)).status).toBe(404);
+  });
+
+  test('is read only', async () => {
+    expect((await plane.post(`/${endpoint}`, {})).status).toBe(405);
+  });
+});
+
+describe('the end of a server', () => {
+  /** A server and what it takes to talk to it. */
+  async function started(...flags: readonly string[]) {
+    const dir = await createTempDir('na-end-');
+    const base = ['--data-dir', dir.path, '--bind-address=127.0.0.1', '--secure-port=0'];
+    const server = await startServer(
+      parseConfig([...base, '--authorization-mode=AlwaysAllow', ...flags]),
+      silentLogger,
+    );
+    const agent = new Agent({ connect: { rejectUnauthorized: false }, allowH2: false });
+    const status = async (path: string): Promise<number> => {
+      const { statusCode, body } = await request(server.url + path, { dispatcher: agent });
+      await body.dump();
+      return statusCode;
+    };
+    await eventually(async () => (await status('/readyz')) === 200);
+    return {
+      server,
+      agent,
+      status,
+      async [Symbol.asyncDispose]() {
+        await agent.destroy();
+        await server.close(AbortSignal.abort());
+        await dir[Symbol.asyncDispose]();
+      },
+    };
+  }
+
+  test('--shutdown-delay-duration: not ready at once, alive and at work until the time is over', async () => {
+    await using plane = await started('--shutdown-delay-duration=1h');
+    const hurry = new AbortController();
+    const closing = plane.server.close(hurry.signal);
+    await eventually(async () => (await plane.status('/readyz')) === 500);
+    expect(await plane.status('/readyz/shutdown')).toBe(500);
+    expect(await plane.status('/livez')).toBe(200);
+    expect(await plane.status('/healthz')).toBe(200);
+    expect(await plane.status('/api/v1/namespaces')).toBe(200);
+    hurry.abort();
+    await closing;
+    await expect(plane.status('/livez')).rejects.toThrow(/ECONNREFUSED|closed|disconnect/);
+  });
+
+  test('a request under way is answered, a watch ends in good order', async () => {
+    await using plane = await started();
+    const path = `${plane.server.url}/api/v1/namespaces/default/configmaps`;
+    const watch = await request(`${path}?watch=1`, { dispatcher: plane.agent });
+    const body = JSON.stringify(configMap('last'));
+    let release: (() => void) | undefined;
+    const held = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    async function* slowly(): AsyncGenerator<Buffer> {
+      yield Buffer.from(body.slice(0, 10));
+      await held;
+      yield Buffer.from(body.slice(10));
+    }
+    const writing = request(path, {
+      method: 'POST',
+      dispatcher: plane.agent,
+      headers: { 'content-type': 'application/json' },
+      body: Readable.from(slowly()),
+    });
+    await eventually(async () => (await plane.status('/livez')) === 200);
+    const closing = plane.server.close();
+    const events = await watch.body.text();
+    release?.();
+    const { statusCode, body: answer } = await writing;
+    expect({ statusCode, text: await answer.text() }).toMatchObject({
+      statusCode: 201,
+      text: expect.stringContaining('"name":"last"') as string,
+    });
+    expect(events).not.toContain('ERROR');
+    await closing;
+  });
+});
