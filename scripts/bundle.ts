@@ -13,10 +13,11 @@ export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
   'containerd-unit': 'packaging/containerd-unit.ts',
 };
 
-/** The server's programs; its store looks for the worker under this name. */
+/** The server's programs; its threads are looked for under these names. */
 export const PLANE_ENTRIES: Readonly<Record<string, string>> = {
   'control-plane-lite': 'control-plane-lite/bin.ts',
   'store-worker': 'control-plane-lite/store/embedded/worker.ts',
+  'yaml-worker': 'control-plane-lite/content/yaml-worker.ts',
 };
 
 /** Read at run time, relative to the file that reads them. */

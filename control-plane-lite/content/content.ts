@@ -11,7 +11,7 @@ import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
 import { encodeList } from './encode-list.ts';
 import { bodyFormat, contentTypeOf, negotiate, type Offer, wantsPretty } from './negotiation.ts';
 import { readOptionsValue } from './options-body.ts';
-import { parseBody } from './parse-body.ts';
+import { type BodyReaders, parseBody } from './parse-body.ts';
 import { parsePatch, patchTypeOf } from './patch-body.ts';
 import { createPlainEncoder } from './plain.ts';
 import {
@@ -24,12 +24,14 @@ import {
 import { plainSource, type Source, sourceOf, takesTime } from './source.ts';
 import { parseIncludeObject } from './table.ts';
 import { createWatchForms } from './watch-encoder.ts';
+import { createYamlReader, type YamlReader } from './yaml-reader.ts';
 
 export interface ContentDeps {
   readonly vocabulary: Vocabulary;
   /** Unix milliseconds, for ages in tables. */
   readonly now: () => number;
   readonly protobuf?: ApiProtobuf;
+  readonly yaml?: YamlReader;
 }
 
 const offerOf = ({ schema }: Resource): Offer => ({
@@ -64,7 +66,7 @@ function showingOf(
 export function createContent(given: ContentDeps): Content {
   const { vocabulary, now } = given;
   const deps: EncodeDeps = { vocabulary, now, protobuf: given.protobuf ?? createApiProtobuf(vocabulary) };
-  const { protobuf } = deps;
+  const readers: BodyReaders = { protobuf: deps.protobuf, yaml: given.yaml ?? createYamlReader() };
   const watchForm = createWatchForms(deps);
   const encodePlain = createPlainEncoder(deps);
 
@@ -90,7 +92,7 @@ export function createContent(given: ContentDeps): Content {
         bodyOffer(target.schema.typeRef),
         vocabulary,
       );
-      const { value, duplicates } = await parseBody(await request.readBody(), format, target, protobuf);
+      const { value, duplicates } = await parseBody(await request.readBody(), format, target, readers);
       return readObjectValue(value, target, reading(request, validation, duplicates));
     },
     checkObject: (request, value, target, validation) =>
@@ -99,13 +101,13 @@ export function createContent(given: ContentDeps): Content {
       const body = await request.readBody();
       if (body.length === 0) return undefined;
       const format = bodyFormat(request.headers['content-type'], bodyOffer(kind), vocabulary);
-      const { value } = await parseBody(body, format, { apiVersion: 'v1', kind }, protobuf);
+      const { value } = await parseBody(body, format, { apiVersion: 'v1', kind }, readers);
       return readOptionsValue(value, kind, vocabulary);
     },
     async readPatch(request, validation, resource) {
       const isCustom = resource !== undefined && resource.schema.typeRef === undefined;
       const type = patchTypeOf(request.headers['content-type'], isCustom);
-      const { value, duplicates } = await parsePatch(await request.readBody(), type, 'Patch', protobuf);
+      const { value, duplicates } = await parsePatch(await request.readBody(), type, 'Patch', readers);
       checkDuplicates(reading(request, validation, duplicates));
       return { type, value };
     },

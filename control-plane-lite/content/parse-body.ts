@@ -1,14 +1,19 @@
 /** From the bytes of a body to a value, by strict parsers with limits. Knows no types but those of protobuf. */
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { TypeMeta } from '#api/codec/api-protobuf/envelope.ts';
 import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { parseJsonBytes } from '#api/codec/json-bytes.ts';
 import { SyntaxFault } from '#api/codec/limits.ts';
 import { ProtobufError } from '#api/codec/protobuf/error.ts';
-import { type YamlDocument, yamlSteps } from '#api/codec/yaml.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { MediaType } from './negotiation.ts';
+import type { YamlReader } from './yaml-reader.ts';
+
+/** What bodies are read with that are no JSON. */
+export interface BodyReaders {
+  readonly protobuf: ApiProtobuf;
+  readonly yaml: YamlReader;
+}
 
 export interface ParsedBody {
   readonly value: unknown;
@@ -18,8 +23,6 @@ export interface ParsedBody {
 
 /** Shown of a body that cannot be read, to tell whose it was. */
 const SUMMARY_BYTES = 30;
-/** Work between two turns of the event loop. */
-const TURN_MS = 5;
 
 function summaryOf(body: Buffer): string {
   if (body.length === 0) return '<empty>';
@@ -48,21 +51,9 @@ function parseAsJson(body: Buffer, kind: string): ParsedBody {
   }
 }
 
-/** The first document that has content, found without holding up others. */
-async function firstDocument(body: Buffer): Promise<YamlDocument | undefined> {
-  let turnStart = performance.now();
-  for (const step of yamlSteps(body.toString('utf8'))) {
-    if (step !== undefined && !step.empty) return step;
-    if (performance.now() - turnStart < TURN_MS) continue;
-    await nextTurn();
-    turnStart = performance.now();
-  }
-  return undefined;
-}
-
 const OPENING_BRACE = 0x7b;
 
-async function parseAsYaml(body: Buffer, kind: string): Promise<ParsedBody> {
+async function parseAsYaml(body: Buffer, kind: string, yaml: YamlReader): Promise<ParsedBody> {
   // Most of what is called YAML is JSON, which is read much faster.
   if (body[0] === OPENING_BRACE) {
     try {
@@ -72,7 +63,7 @@ async function parseAsYaml(body: Buffer, kind: string): Promise<ParsedBody> {
     }
   }
   try {
-    const document = await firstDocument(body);
+    const document = await yaml.read(body);
     const errors = document?.errors ?? [];
     const fault = errors.find((error) => error.kind !== 'FieldValueDuplicate');
     if (fault === undefined) return { value: document?.value, duplicates: errors };
@@ -98,13 +89,13 @@ export function parseBody(
   body: Buffer,
   format: MediaType,
   assumed: TypeMeta,
-  protobuf: ApiProtobuf,
+  { protobuf, yaml }: BodyReaders,
 ): ParsedBody | Promise<ParsedBody> {
   switch (format) {
     case 'json':
       return parseAsJson(body, assumed.kind);
     case 'yaml':
-      return parseAsYaml(body, assumed.kind);
+      return parseAsYaml(body, assumed.kind, yaml);
     case 'protobuf':
       return parseAsProtobuf(body, assumed, protobuf);
     default:

@@ -1,8 +1,7 @@
 /** Bodies of PATCH: which kind of patch, and its value. Source: document 1, 4.2. */
-import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { bareMediaType, unsupportedMediaType } from './negotiation.ts';
-import { type ParsedBody, parseBody } from './parse-body.ts';
+import { type BodyReaders, type ParsedBody, parseBody } from './parse-body.ts';
 
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
 
@@ -27,14 +26,9 @@ export async function parsePatch(
   body: Buffer,
   type: PatchType,
   kind: string,
-  protobuf: ApiProtobuf,
+  readers: BodyReaders,
 ): Promise<ParsedBody> {
-  const parsed = await parseBody(
-    body,
-    type === 'apply' ? 'yaml' : 'json',
-    { apiVersion: '', kind },
-    protobuf,
-  );
+  const parsed = await parseBody(body, type === 'apply' ? 'yaml' : 'json', { apiVersion: '', kind }, readers);
   const { value } = parsed;
   const isList = Array.isArray(value);
   if (typeof value !== 'object' || value === null || isList !== (type === 'json')) {

@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'vitest';
+import { SyntaxFault } from '#api/codec/limits.ts';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { createYamlReader } from './yaml-reader.ts';
+
+const body = (text: string): Buffer => Buffer.from(text);
+/** Larger than what is read without the thread. */
+const large = (count: number): string =>
+  Array.from({ length: count }, (_, index) => `k${index}: ${index}\n`).join('');
+
+describe('createYamlReader', () => {
+  test.each([
+    ['here', Number.POSITIVE_INFINITY],
+    ['on the thread', 0],
+  ])('gives the first document that has content, read %s', async (_name, threadBytes) => {
+    const reader = createYamlReader({ threadBytes });
+    const read = async (text: string): Promise<unknown> => (await reader.read(body(text)))?.value;
+    expect(await read('a: 1\nb: [x, null, 1.5, {}]\n__proto__: {c: d}\n')).toEqual(
+      JSON.parse('{"a":1,"b":["x",null,1.5,{}],"__proto__":{"c":"d"}}'),
+    );
+    expect(await read('---\n# nothing\n---\na: second\n---\na: third\n')).toEqual({ a: 'second' });
+    expect(await reader.read(body('# nothing\n'))).toBeUndefined();
+    expect((await reader.read(body('a: 1\na: 2\n')))?.errors).toMatchObject([
+      { kind: 'FieldValueDuplicate' },
+    ]);
+    expect((await reader.read(body('a: [\n')))?.errors).toHaveLength(1);
+    await expect(reader.read(body('- '.repeat(500)))).rejects.toThrow(/nested deeper/);
+  });
+
+  test('reads many large texts, each for who asked', async () => {
+    const reader = createYamlReader();
+    const counts = [900, 1500, 1200, 1000];
+    const documents = await Promise.all(counts.map((count) => reader.read(body(large(count)))));
+    expect(documents.map((document) => Object.keys(document?.value ?? {}).length)).toEqual(counts);
+  });
+
+  test('gives up a text that takes too long, and goes on with the next', async () => {
+    const clock = createFakeClock();
+    const reader = createYamlReader({ clock, longestMs: 1000 });
+    const slow = reader.read(body(large(40_000)));
+    const next = reader.read(body(large(1000)));
+    const late = clock.advance(1000);
+    await expect(slow).rejects.toThrow(new SyntaxFault('takes too long to read', 1, 1));
+    await late;
+    expect(Object.keys((await next)?.value ?? {})).toHaveLength(1000);
+  });
+
+  test('starts a thread again after one has ended for want of work', async () => {
+    const clock = createFakeClock();
+    const reader = createYamlReader({ clock, idleMs: 1000 });
+    await reader.read(body(large(1000)));
+    await clock.advance(1000);
+    expect((await reader.read(body(large(1000))))?.errors).toEqual([]);
+  });
+});
