@@ -1,6 +1,8 @@
 /** Where the server can be reached: names for its certificate, and the address that clients are told. */
 import { networkInterfaces } from 'node:os';
+import { nonSpecialIpFaults, parseIpRange } from '#api/meta/ip.ts';
 import type { ServerConfig } from './config/settings.ts';
+import { ipSpace } from './resources/core/allocation/spaces.ts';
 import { vocabularyOf } from './wiring/core.ts';
 
 const isAny = (address: string): boolean => address === '0.0.0.0' || address === '::';
@@ -18,6 +20,20 @@ function hostOf({ advertiseAddress, bindAddress }: ServerConfig): string {
   return isAny(bindAddress) ? '127.0.0.1' : bindAddress;
 }
 
+/** The address that other machines are told; loopback if there is no better one. */
+export function advertisedAddress({ advertiseAddress, bindAddress }: ServerConfig): string {
+  if (advertiseAddress !== '') return advertiseAddress;
+  if (!isAny(bindAddress)) return bindAddress;
+  return machineAddresses().find((address) => nonSpecialIpFaults(address).length === 0) ?? '127.0.0.1';
+}
+
+/** The address of the service that leads to the server: the first of those for services. */
+export function ownServiceAddress({ serviceClusterIpRange: [range = ''] }: ServerConfig): string | undefined {
+  const parsed = parseIpRange(range);
+  const space = parsed === undefined ? undefined : ipSpace(parsed);
+  return space === undefined || space.size === 0 ? undefined : space.textOf(0);
+}
+
 export function urlOf(config: ServerConfig, port: number): string {
   const host = hostOf(config);
   return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
@@ -33,7 +49,10 @@ export function namesOf(config: ServerConfig): {
     (end) => `${apiService}${end}`,
   );
   const bound = isAny(config.bindAddress) ? machineAddresses() : [config.bindAddress];
-  const all = ['localhost', ...services, '127.0.0.1', ...bound, hostOf(config), ...config.certSANs];
+  const service = ownServiceAddress(config) ?? [];
+  const all = ['localhost', ...services, '127.0.0.1', ...bound, hostOf(config), ...config.certSANs].concat(
+    service,
+  );
   return {
     dnsNames: [...new Set(all.filter((each) => !isAddress(each)))],
     ipAddresses: [...new Set(all.filter(isAddress))],

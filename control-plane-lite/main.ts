@@ -2,9 +2,10 @@
 import { mkdir } from 'node:fs/promises';
 import { asError, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { namesOf, urlOf } from './addresses.ts';
+import { advertisedAddress, namesOf, ownServiceAddress, urlOf } from './addresses.ts';
 import { ConfigError } from './config/parse.ts';
 import type { ServerConfig } from './config/settings.ts';
+import { createOwnService, type OwnService } from './controllers/own-service/controller.ts';
 import { shutDown } from './http/shutdown.ts';
 import { loadIdentity, writeAdminPlatconfig } from './identity/files.ts';
 import { createCompactor } from './store/compactor.ts';
@@ -59,7 +60,12 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   reached.at = url;
   const platconfigFile = await writeAdminPlatconfig(config.dataDir, identity, url);
   const working = new AbortController();
-  const work = runBackground(core, { aggregation, custom }, beginning, working.signal);
+  const work = runBackground(
+    core,
+    { aggregation, custom, ownService: ownServiceOf(core, port) },
+    beginning,
+    working.signal,
+  );
   work.catch((thrown: unknown) => failed.reject(thrown));
   const rest = undo.move();
   log.info({ port, dataDir: config.dataDir, vocabulary: config.vocabulary }, 'Server started');
@@ -88,21 +94,39 @@ async function makeDataDir(dir: string): Promise<void> {
   }
 }
 
+interface BackgroundParts {
+  readonly aggregation: Aggregation | undefined;
+  readonly custom: CustomResources;
+  readonly ownService: OwnService;
+}
+
+function ownServiceOf({ config, ...core }: Core, port: number): OwnService {
+  return createOwnService(core, {
+    port,
+    address: advertisedAddress(config),
+    clusterIP: ownServiceAddress(config),
+    shared: config.etcdServers.length > 0,
+  });
+}
+
 /** What goes on beside the requests. `beginning.done` is set when what every server begins with is there. */
 async function runBackground(
   core: Core,
-  {
-    aggregation,
-    custom,
-  }: { readonly aggregation: Aggregation | undefined; readonly custom: CustomResources },
+  { aggregation, custom, ownService }: BackgroundParts,
   beginning: { done: boolean },
   signal: AbortSignal,
 ): Promise<void> {
   const { registry, verbs, vocabulary, access } = core;
   const beginAndControl = async (): Promise<void> => {
     await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);
+    await ownService.begin(signal);
     beginning.done = true;
-    await Promise.all([runControllers(core, signal), custom.run(signal), aggregation?.run(signal)]);
+    await Promise.all([
+      runControllers(core, signal),
+      custom.run(signal),
+      aggregation?.run(signal),
+      ownService.run(signal),
+    ]);
   };
   await Promise.all([compactorOf(core, core.store).run(signal), beginAndControl()]);
 }

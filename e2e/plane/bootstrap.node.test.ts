@@ -33,4 +33,22 @@ describe.each(VOCABULARY_NAMES)('a new server of %s words', (vocabulary) => {
     const kept = (await plane.get(`${path}/system-node-critical`)).body;
     expect(kept).toMatchObject({ description: 'mine', preemptionPolicy: 'PreemptLowerPriority' });
   });
+
+  test('has a service that leads to it, and brings it back', async () => {
+    const path = `/api/v1/namespaces/default/services/${words.apiService}`;
+    const { body } = await plane.get(path);
+    const targetPort = Number(new URL(plane.server.url).port);
+    expect(body).toMatchObject({
+      metadata: { labels: { component: 'apiserver', provider: words.apiService } },
+      spec: { type: 'ClusterIP', clusterIP: '10.0.0.1', ports: [{ name: 'https', port: 443, targetPort }] },
+    });
+    await using watch = await plane.watch(
+      `/api/v1/namespaces/default/services?watch=1&resourceVersion=${body.metadata.resourceVersion}`,
+    );
+    await plane.delete(path);
+    expect(await watch.take(2)).toEqual([`DELETED ${words.apiService}`, `ADDED ${words.apiService}`]);
+    expect((await plane.get(path)).body.spec).toMatchObject({ clusterIP: '10.0.0.1' });
+    // Loopback is no address for others.
+    expect((await plane.get('/api/v1/namespaces/default/endpoints')).body.items).toEqual([]);
+  });
 });

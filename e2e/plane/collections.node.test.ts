@@ -12,7 +12,7 @@ describe('collections', () => {
     const { words } = plane;
     const rows: readonly (readonly [string, string, string])[] = [
       ['/api/v1/pods', 'PodList', 'v1'],
-      ['/api/v1/services', 'ServiceList', 'v1'],
+      ['/api/v1/namespaces/none/services', 'ServiceList', 'v1'],
       ['/api/v1/nodes', 'NodeList', 'v1'],
       ['/apis/apps/v1/deployments', 'DeploymentList', 'apps/v1'],
       ['/api/v1/endpoints', 'EndpointsList', 'v1'],

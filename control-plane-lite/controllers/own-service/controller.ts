@@ -1,0 +1,141 @@
+/** The service by which pods find the API server, and the endpoints behind it. Kept as it has to be while the server
+ *  runs. Servers that share a store each add their address and take it away when they end.
+ *  Source: upstream's controller of the `default` namespace. */
+import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { createWorkQueue } from '#api/kit/work-queue.ts';
+import { nonSpecialIpFaults } from '#api/meta/ip.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import type { Service } from '#api/schema/gen/core-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { Cache } from '../../cache/contract.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import type { ResourceRegistry } from '../../resources/registry.ts';
+import { typed } from '../../resources/view.ts';
+import type { Verbs } from '../../verbs/contract.ts';
+import { controllerCaller } from '../caller.ts';
+import {
+  addressesOf,
+  addressesWith,
+  endpointsObject,
+  hasMembers,
+  NAMESPACE,
+  serviceObject,
+  sliceObject,
+  withOwn,
+} from './objects.ts';
+
+export interface OwnServiceDeps {
+  readonly registry: Pick<ResourceRegistry, 'find'>;
+  readonly cache: Cache;
+  readonly verbs: Verbs;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly vocabulary: Vocabulary;
+}
+
+export interface OwnServiceOptions {
+  /** Under which other machines reach the server. */
+  readonly address: string;
+  readonly port: number;
+  /** The first address of services; absent: any. */
+  readonly clusterIP: string | undefined;
+  /** Other servers work on the same store. */
+  readonly shared: boolean;
+}
+
+export interface OwnService {
+  /** Makes what is missing and changes what is not as it should be. What fails is tried again by `run`. */
+  begin(signal: AbortSignal): Promise<void>;
+  /** Works until the signal fires. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const MANAGER = 'apiserver';
+const WITHDRAW_MS = 2000;
+
+export function createOwnService(deps: OwnServiceDeps, options: OwnServiceOptions): OwnService {
+  const { registry, cache, vocabulary } = deps;
+  const name = vocabulary.apiService;
+  const key = `${NAMESPACE}/${name}`;
+  const { port } = options;
+  // Loopback leads every client to itself.
+  const reachable = nonSpecialIpFaults(options.address).length === 0;
+  const services = registry.find('', 'v1', 'services');
+  const endpoints = registry.find('', 'v1', 'endpoints');
+  const slices = registry.find(`discovery.${vocabulary.apiGroupDomain}`, 'v1', 'endpointslices');
+
+  /** Creates the object, or sets these members of it. */
+  async function keep(resource: Resource, wanted: ApiObject, signal: AbortSignal): Promise<void> {
+    const live = cache.resource(resource.storage).get(key)?.object();
+    if (live !== undefined && hasMembers(live, wanted)) return;
+    const { metadata, apiVersion, kind, ...members } = resource.schema.decode(wanted).object;
+    await deps.verbs.update(
+      { resource, namespace: NAMESPACE, name },
+      (found) =>
+        found === undefined ? { ...members, metadata, apiVersion, kind } : withOwn(found, members, wanted),
+      { dryRun: false, fieldManager: MANAGER, allowCreate: true },
+      controllerCaller(MANAGER, signal),
+    );
+  }
+
+  async function isTaken(resource: Resource, clusterIP: string): Promise<boolean> {
+    const { items } = await cache.resource(resource.storage).list({ labels: [], fields: [] });
+    return items.some((item) => typed<Service>(item.object()).spec?.clusterIP === clusterIP);
+  }
+
+  async function keepService(signal: AbortSignal): Promise<void> {
+    if (services === undefined) return;
+    const wanted = (clusterIP: string | undefined): ApiObject => serviceObject(name, port, clusterIP);
+    try {
+      await keep(services, wanted(options.clusterIP), signal);
+    } catch (thrown) {
+      if (!(thrown instanceof StatusError && thrown.reason === 'Invalid')) throw thrown;
+      // An address that was only just given back is waited for.
+      if (options.clusterIP === undefined || !(await isTaken(services, options.clusterIP))) throw thrown;
+      await keep(services, wanted(undefined), signal);
+    }
+  }
+
+  async function keepEndpoints(by: 1 | -1, signal: AbortSignal): Promise<void> {
+    if (!reachable) return;
+    const known = endpoints === undefined ? undefined : cache.resource(endpoints.storage).get(key)?.object();
+    const addresses = addressesWith(addressesOf(known), options, by);
+    if (endpoints !== undefined) {
+      await keep(endpoints, endpointsObject(vocabulary, addresses, port), signal);
+    }
+    if (slices !== undefined) await keep(slices, sliceObject(vocabulary, addresses, port), signal);
+  }
+
+  async function reconcile(signal: AbortSignal): Promise<void> {
+    await cache.waitForNewest();
+    await keepService(signal);
+    await keepEndpoints(1, signal);
+  }
+
+  const notKept = (err: Error): void =>
+    deps.log.warn({ err }, 'Own service could not be kept; it is tried again');
+
+  return {
+    begin: (signal) => reconcile(signal).catch((thrown: unknown) => notKept(asError(thrown))),
+    async run(signal) {
+      const queue = createWorkQueue({
+        clock: deps.clock,
+        work: () => reconcile(signal).then(() => undefined),
+        onError: (_, err) => notKept(err),
+      });
+      queue.add(key);
+      const followed = [services, endpoints, slices].flatMap((resource) =>
+        resource === undefined
+          ? []
+          : [cache.resource(resource.storage).follow(({ current }) => current.key === key && queue.add(key))],
+      );
+      await queue.run(signal);
+      for (const handle of followed) handle.close();
+      if (!options.shared) return;
+      await keepEndpoints(-1, AbortSignal.timeout(WITHDRAW_MS)).catch((thrown: unknown) =>
+        deps.log.warn({ err: asError(thrown) }, 'Own address could not be taken away'),
+      );
+    },
+  };
+}
