@@ -1,10 +1,10 @@
 /** Defaults of a schema must be what they claim to be: values that the schema itself takes, with nothing in them that
  *  it would leave out. Pure. Source: apiextensions/v1, validation of defaults. */
 import { isDeepStrictEqual } from 'node:util';
+import { copyJson } from '#api/codec/copy-json.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { copyJson } from './copy-json.ts';
 import { itemSchema, type JsonSchema } from './json-schema.ts';
 import { readValue } from './read-value.ts';
 import { compilePlan, fillDefaults, type SchemaPlan } from './schema-plan.ts';

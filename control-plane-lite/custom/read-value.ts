@@ -1,13 +1,14 @@
 /** Reads a value by a plan: what the schema doesn't have is left out and told of, and defaults are filled in. The
  *  result is new; what is kept unread is shared with the input, and nobody changes it. Source: apiextensions/v1,
  *  pruning and defaulting. */
+
+import { copyJson } from '#api/codec/copy-json.ts';
 import { setMember } from '#api/codec/json.ts';
 import { formatPath, type PathElement } from '#api/codec/limits.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { decode } from '#api/schema/decode.ts';
 import { META_PACKAGE } from '#api/schema/registry.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { copyJson } from './copy-json.ts';
 import { isReplaced, type SchemaPlan } from './schema-plan.ts';
 
 export interface ReadValue {

@@ -1,6 +1,6 @@
 /** A structural schema made ready for work on every request: what to keep, what to fill in, what to check.
  *  Pure; compiled once for each version of a definition. */
-import { copyJson } from './copy-json.ts';
+import { copyJson } from '#api/codec/copy-json.ts';
 import { itemSchema, type JsonSchema } from './json-schema.ts';
 import { compileChecks, type ValueChecks } from './value-checks.ts';
 

@@ -19,6 +19,8 @@ type Members = Readonly<Record<string, unknown>>;
 const MAX_FAULTS = 200;
 /** Of all expressions and texts of an object together: some 20 ms. */
 const MAX_STEPS = 100_000;
+/** Comparisons of values with alternatives (`anyOf` and the like): many values and many alternatives multiply. */
+const MAX_VISITS = 100_000;
 
 const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -53,6 +55,10 @@ function hasType(type: string, value: unknown): boolean {
 class Validator {
   readonly #path: PathElement[];
   readonly #budget: StepBudget = { left: MAX_STEPS };
+  #visits = 0;
+  /** Faults are only counted. */
+  #counting = false;
+  #count = 0;
   #faults: FieldError[] = [];
 
   constructor(path: readonly PathElement[]) {
@@ -64,11 +70,20 @@ class Validator {
   }
 
   readonly #report: Report = (kind, detail, badValue) => {
+    this.#count += 1;
+    if (this.#counting) return;
     if (this.#faults.length >= MAX_FAULTS) return;
     const field = formatPath(this.#path);
     const text = detail.startsWith('in body ') ? `${field === '' ? '' : `${field} `}${detail}` : detail;
     this.#faults.push({ kind, field, detail: text, ...(badValue === undefined ? {} : { badValue }) });
   };
+
+  /** What could not be checked to the end is not valid, whatever was made of it. */
+  finish(): void {
+    if (this.#visits > MAX_VISITS && this.#faults.length === 0) {
+      this.#report('FieldValueInvalid', 'in body takes too long to be checked');
+    }
+  }
 
   validate(plan: SchemaPlan, value: unknown): void {
     if (value === null && plan.nullable) return;
@@ -149,38 +164,41 @@ class Validator {
 
   #logic({ allOf, anyOf, oneOf, not }: Logic, value: unknown): void {
     for (const each of allOf) {
-      const faults = this.#try(each, value);
-      if (faults.length > 0) this.#fail('must validate all the schemas (allOf)', faults);
+      if (!this.#isValid(each, value)) this.#fail('must validate all the schemas (allOf)', [each], value);
     }
-    if (anyOf.length > 0) {
-      const tried = this.#tryAll(anyOf, value);
-      if (tried.valid === 0) this.#fail('must validate at least one schema (anyOf)', tried.nearest);
+    if (anyOf.length > 0 && !anyOf.some((each) => this.#isValid(each, value))) {
+      this.#fail('must validate at least one schema (anyOf)', anyOf, value);
     }
     if (oneOf.length > 0) {
-      const { valid, nearest } = this.#tryAll(oneOf, value);
+      const valid = oneOf.filter((each) => this.#isValid(each, value)).length;
       const text = 'must validate one and only one schema (oneOf)';
-      if (valid === 0) this.#fail(text, nearest);
-      else if (valid > 1) this.#fail(`${text}. Found ${valid} valid alternatives`, []);
+      if (valid === 0) this.#fail(text, oneOf, value);
+      else if (valid > 1) this.#fail(`${text}. Found ${valid} valid alternatives`, [], value);
     }
-    if (not !== undefined && this.#try(not, value).length === 0) {
-      this.#fail('must not validate the schema (not)', []);
+    if (not !== undefined && this.#isValid(not, value)) {
+      this.#fail('must not validate the schema (not)', [], value);
     }
   }
 
-  #fail(text: string, causes: readonly FieldError[]): void {
+  /** Tells what is wrong, with the faults of the alternative that comes nearest. */
+  #fail(text: string, alternatives: readonly NestedChecks[], value: unknown): void {
     this.#report('FieldValueInvalid', `in body ${text}`);
-    this.#faults.push(...causes.slice(0, MAX_FAULTS - this.#faults.length));
+    if (this.#counting) return;
+    const tried = alternatives.map((each) => this.#try(each, value));
+    const nearest = tried.toSorted((a, b) => a.length - b.length)[0] ?? [];
+    this.#faults.push(...nearest.slice(0, MAX_FAULTS - this.#faults.length));
   }
 
-  /** How many alternatives hold, and the faults of the one that comes nearest to it. */
-  #tryAll(
-    alternatives: readonly NestedChecks[],
-    value: unknown,
-  ): { readonly valid: number; readonly nearest: readonly FieldError[] } {
-    const tried = alternatives.map((each) => this.#try(each, value));
-    const valid = tried.filter(({ length }) => length === 0).length;
-    const nearest = tried.toSorted((a, b) => a.length - b.length)[0] ?? [];
-    return { valid, nearest };
+  /** Whether there is no fault; no text is made of those that there are. */
+  #isValid(nested: NestedChecks, value: unknown): boolean {
+    const outer = { counting: this.#counting, count: this.#count };
+    this.#counting = true;
+    this.#count = 0;
+    this.#nested(nested, value);
+    const isValid = this.#count === 0;
+    this.#counting = outer.counting;
+    this.#count = outer.count;
+    return isValid;
   }
 
   #try(nested: NestedChecks, value: unknown): readonly FieldError[] {
@@ -193,6 +211,12 @@ class Validator {
   }
 
   #nested({ type, checks, members, items }: NestedChecks, value: unknown): void {
+    this.#visits += 1;
+    if (this.#visits > MAX_VISITS) {
+      if (this.#faults.length === 0)
+        this.#report('FieldValueInvalid', 'in body takes too long to be checked');
+      return undefined;
+    }
     if (type !== undefined && !hasType(type, value)) return this.#wrongType(type, value);
     if (isObject(value)) {
       for (const [name, child] of members) {
@@ -226,5 +250,6 @@ export function validateValue(
 ): readonly FieldError[] {
   const validator = new Validator(path);
   validator.validate(plan, value);
+  validator.finish();
   return validator.faults;
 }
