@@ -1,0 +1,101 @@
+/** Holds `docs/conformance.md` to what is there: every place and every test that it names exists, and every line says
+ *  where it is shown, or that it is not. */
+import { existsSync, readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+
+const ROOT = new URL('../', import.meta.url).pathname;
+
+interface Row {
+  readonly line: string;
+  readonly doneIn: string;
+  readonly shownBy: string;
+}
+
+/** The rows of the tables whose first column is `Line`. */
+function rowsOf(markdown: string): readonly Row[] {
+  const rows: Row[] = [];
+  let inside = false;
+  for (const text of markdown.split('\n')) {
+    if (!text.startsWith('|')) inside = false;
+    const [line = '', doneIn = '', shownBy = '', ...rest] = text
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim());
+    if (line === 'Line') inside = true;
+    else if (inside && !line.startsWith('---')) {
+      if (rest.length > 0) throw new Error(`too many cells: ${text}`);
+      rows.push({ line, doneIn, shownBy });
+    }
+  }
+  return rows;
+}
+
+/** Where a name leads, as paths from the root to try. */
+const PLACES = [(name: string) => name, (name: string) => `control-plane-lite/${name}`];
+
+function find(name: string, places = PLACES): string | undefined {
+  return places.map((place) => `${ROOT}${place(name)}`).find((path) => existsSync(path));
+}
+
+const testFile = (name: string): string | undefined =>
+  name.includes('/') ? find(name) : find(name, [(short) => `e2e/plane/${short}.node.test.ts`]);
+
+/** Faults of what a row names: files that are missing, titles that are in none of them. */
+function faultsOf({ line, doneIn, shownBy }: Row): readonly string[] {
+  const faults: string[] = [];
+  for (const [, name = ''] of doneIn.matchAll(/`([^`]+)`/g)) {
+    if (find(name) === undefined) faults.push(`${line}: ${name} is not there`);
+  }
+  let tested = false;
+  let text = '';
+  for (const [, name, title] of shownBy.matchAll(/`([^`]+)`|"([^"]+)"/g)) {
+    if (name !== undefined) {
+      const path = testFile(name);
+      text = path === undefined ? '' : readFileSync(path, 'utf8');
+      tested = true;
+      if (path === undefined || !path.endsWith('.test.ts')) faults.push(`${line}: ${name} is no test file`);
+    } else if (title !== undefined && !text.includes(title)) {
+      faults.push(`${line}: no test has ${JSON.stringify(title)} in its title`);
+    }
+  }
+  const open = shownBy.includes('not yet') || shownBy.startsWith('binds ');
+  if (!tested && !open) faults.push(`${line}: no test, and not said to be missing`);
+  if (doneIn === '' && !open) faults.push(`${line}: done nowhere, and not said to be missing`);
+  return faults;
+}
+
+describe('docs/conformance.md', () => {
+  const markdown = readFileSync(`${ROOT}docs/conformance.md`, 'utf8');
+  const rows = rowsOf(markdown);
+
+  test('has rows for every document', () => {
+    const documents = markdown.split(/^## /m).slice(1).map(rowsOf);
+    expect(documents.map((each) => each.length > 30)).toEqual([true, true, true]);
+  });
+
+  test('names what is there', () => {
+    expect(rows.flatMap(faultsOf)).toEqual([]);
+  });
+
+  test('has each line once', () => {
+    const documents = markdown.split(/^## /m).slice(1).map(rowsOf);
+    for (const document of documents) {
+      const lines = document.map(({ line }) => line);
+      expect(lines.filter((line, index) => lines.indexOf(line) !== index)).toEqual([]);
+    }
+  });
+
+  test.each<[string, Row, string]>([
+    ['a place that is gone', { line: 'x', doneIn: '`nowhere.ts`', shownBy: '`watch`' }, 'is not there'],
+    ['a file that is gone', { line: 'x', doneIn: '`http`', shownBy: '`nowhere`' }, 'is no test file'],
+    [
+      'a title that is gone',
+      { line: 'x', doneIn: '`http`', shownBy: '`watch` "no such title"' },
+      'no test has',
+    ],
+    ['no test', { line: 'x', doneIn: '`http`', shownBy: 'somehow' }, 'no test, and'],
+    ['no place', { line: 'x', doneIn: '', shownBy: '`watch`' }, 'done nowhere'],
+  ])('would tell %s', (_, row, fault) => {
+    expect(faultsOf(row).join()).toContain(fault);
+  });
+});
