@@ -122,7 +122,7 @@ async function runBackground(
     await ownService.begin(signal);
     beginning.done = true;
     await Promise.all([
-      runControllers(core, signal),
+      runControllers(core, aggregation?.content, signal),
       custom.run(signal),
       aggregation?.run(signal),
       ownService.run(signal),

@@ -6,6 +6,7 @@ import type { WorkQueue } from '#api/kit/work-queue.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache } from '../cache/contract.ts';
+import type { OtherContent } from '../controllers/namespaces/conditions.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
@@ -17,6 +18,7 @@ import { ownGroup } from './automanaged.ts';
 import { createAvailabilityQueue } from './availability-controller.ts';
 import { checkDiscovery } from './check-discovery.ts';
 import { forwardTo } from './forward.ts';
+import { createRemoteContent } from './remote-content.ts';
 import { createRemoteAgent, createWayFinder, remoteTls, type Way } from './remote-server.ts';
 import { createServiceSource } from './service-source.ts';
 
@@ -47,6 +49,8 @@ export interface Aggregator {
   readonly extraGroups: () => readonly ExtraGroup[];
   /** Whether another server has the resource, as far as is known. */
   readonly serves: (info: RequestInfo) => boolean;
+  /** What the servers have in namespaces. */
+  readonly content: OtherContent;
   /** Asks the servers, and shows what comes of it, until the signal fires. */
   readonly run: (signal: AbortSignal) => Promise<void>;
   /** Connections and following end. */
@@ -108,6 +112,12 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
       const api = table.find(group, version);
       return api !== undefined && table.resourcesOf(api.name)?.some(({ name }) => name === resource) === true;
     },
+    content: createRemoteContent({
+      apis: () => table.all(),
+      resourcesOf: (name) => table.resourcesOf(name),
+      findWay,
+      identity,
+    }),
     run: (signal) => queue.run(signal),
     close() {
       table.close();

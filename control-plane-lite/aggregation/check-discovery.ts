@@ -1,14 +1,13 @@
 /** Asks a server for the resources of a group's version: whether it is there, and what it has. */
-import { type RequestOptions, request } from 'node:https';
 import { asError } from '#api/kit/clock.ts';
 import type { APIResource } from '#api/schema/gen/meta-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
 import { isMembers } from '../resources/view.ts';
 import { apiPath, type RemoteApi } from './api-services.ts';
+import { ask, jsonOf } from './ask.ts';
 import type { RemoteTls } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
-import { userHeaders } from './user-headers.ts';
 
 export type DiscoveryResult =
   | { readonly kind: 'answered'; readonly resources: readonly APIResource[] }
@@ -20,32 +19,7 @@ export interface DiscoveryTarget {
   readonly tls: RemoteTls;
 }
 
-const TIMEOUT_MS = 5000;
-const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_RESOURCES = 10_000;
-
-interface Answer {
-  readonly status: number;
-  readonly body: Buffer;
-}
-
-function ask(options: RequestOptions, signal: AbortSignal): Promise<Answer> {
-  return new Promise((resolve, reject) => {
-    const outgoing = request({ ...options, signal, agent: false }, (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MOST_BYTES) response.destroy(new Error(`the answer is larger than ${MOST_BYTES} bytes`));
-        else chunks.push(chunk);
-      });
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) }));
-    });
-    outgoing.on('error', reject);
-    outgoing.end();
-  });
-}
 
 const isText = (value: unknown): value is string => typeof value === 'string';
 const texts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.filter(isText) : []);
@@ -74,13 +48,7 @@ function parseResource(value: unknown): readonly APIResource[] {
 
 /** The resources in the document of a group's version; what isn't one is left out. Only JSON is asked for, but a
  *  server that has another form is there all the same. */
-export function parseResources(body: Buffer): readonly APIResource[] {
-  let document: unknown;
-  try {
-    document = JSON.parse(body.toString('utf8'));
-  } catch {
-    return [];
-  }
+export function parseResources(document: unknown): readonly APIResource[] {
   const resources = isMembers(document) ? document['resources'] : undefined;
   return Array.isArray(resources) ? resources.slice(0, MOST_RESOURCES).flatMap(parseResource) : [];
 }
@@ -98,14 +66,11 @@ export async function checkDiscovery(
   const url = urlOf(address, path);
   const failed = (problem: string): DiscoveryResult => ({ kind: 'failed', url, problem });
   const user = { name: `system:${componentPrefix}-aggregator`, groups: [MASTERS_GROUP], extra: {} };
-  const headers = { ...userHeaders(user), accept: 'application/json' };
   try {
-    const options = { ...tls, ...address, path, headers };
-    const { status, body } = await ask(options, AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]));
-    if (status < 200 || status > 299) return failed(`bad status ${status}`);
-    return { kind: 'answered', resources: parseResources(body) };
+    const answer = await ask({ address, tls, path, user }, signal);
+    if (answer.status < 200 || answer.status > 299) return failed(`bad status ${answer.status}`);
+    return { kind: 'answered', resources: parseResources(jsonOf(answer)) };
   } catch (thrown) {
-    const error = asError(thrown);
-    return failed(error.name === 'AbortError' ? `no answer within ${TIMEOUT_MS / 1000} s` : error.message);
+    return failed(asError(thrown).message);
   }
 }

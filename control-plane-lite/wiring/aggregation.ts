@@ -7,7 +7,8 @@ import { runLocalRegistration } from '../aggregation/register-local.ts';
 import { REQUEST_HEADER_NAME, type ServerIdentity } from '../identity/files.ts';
 import type { Core } from './core.ts';
 
-export interface Aggregation extends Pick<Aggregator, 'delegate' | 'extraGroups' | 'serves' | 'close'> {
+export interface Aggregation
+  extends Pick<Aggregator, 'delegate' | 'extraGroups' | 'serves' | 'content' | 'close'> {
   /** Works until the signal fires. The system's namespaces must be there. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -23,7 +24,7 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
     { ...deps, identity: identity.requestHeader },
     { direct: config.enableAggregatorRouting, answerTimeoutMs: config.requestTimeout },
   );
-  const { delegate, extraGroups, serves, close } = aggregator;
+  const { delegate, extraGroups, serves, content, close } = aggregator;
 
   async function publish(signal: AbortSignal): Promise<void> {
     const configMaps = registry.find('', 'v1', 'configmaps');
@@ -44,6 +45,7 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
     delegate,
     extraGroups,
     serves,
+    content,
     close,
     async run(signal) {
       await publish(signal);

@@ -18,6 +18,13 @@ const WIDGETS = {
   kind: 'APIResourceList',
   groupVersion: `${GROUP}/v1`,
   resources: [
+    {
+      name: 'gadgets',
+      singularName: '',
+      namespaced: true,
+      kind: 'Gadget',
+      verbs: ['list', 'deletecollection'],
+    },
     { name: 'widgets', singularName: 'widget', namespaced: false, kind: 'Widget', verbs: ['get', 'list'] },
   ],
 };
@@ -29,6 +36,8 @@ interface Extension extends AsyncDisposable {
   readonly requests: readonly IncomingMessage[];
   /** Common names of the certificates that clients came with. */
   readonly clients: ReadonlySet<string>;
+  /** Namespaces that have a gadget each. */
+  readonly gadgets: Set<string>;
   /** Says goodbye to every watch. */
   release(): void;
 }
@@ -51,6 +60,7 @@ async function startExtension(clientAuthority: string): Promise<Extension> {
   const requests: IncomingMessage[] = [];
   const clients = new Set<string>();
   const watches = new Set<ServerResponse>();
+  const gadgets = new Set<string>();
   const answer = (message: IncomingMessage, reply: ServerResponse): void => {
     requests.push(message);
     clients.add(nameOf(message.socket));
@@ -60,6 +70,10 @@ async function startExtension(clientAuthority: string): Promise<Extension> {
     else if (url.searchParams.has('watch')) {
       watches.add(reply);
       reply.write(`${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'first' } } })}\n`);
+    } else if (url.pathname.endsWith('/gadgets')) {
+      const namespace = url.pathname.split('/').at(-2) ?? '';
+      if (message.method === 'DELETE') gadgets.delete(namespace);
+      reply.end(JSON.stringify({ items: gadgets.has(namespace) ? [{ metadata: { name: 'g' } }] : [] }));
     } else if (message.method === 'POST') {
       reply.statusCode = 201;
       message.pipe(reply);
@@ -91,6 +105,7 @@ async function startExtension(clientAuthority: string): Promise<Extension> {
     authority: authority.certificate,
     requests,
     clients,
+    gadgets,
     release() {
       for (const watch of watches) {
         watch.end(`${JSON.stringify({ type: 'DELETED', object: { metadata: { name: 'first' } } })}\n`);
@@ -284,9 +299,30 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocab
       );
       expect(wide).toMatchObject({
         versions: [
-          { version: 'v1', freshness: 'Current', resources: [{ resource: 'widgets', scope: 'Cluster' }] },
+          {
+            version: 'v1',
+            freshness: 'Current',
+            resources: [
+              { resource: 'gadgets', scope: 'Namespaced' },
+              { resource: 'widgets', scope: 'Cluster' },
+            ],
+          },
         ],
       });
+    });
+
+    test('namespaces are emptied of what it has in them', async () => {
+      await plane.post('/api/v1/namespaces', { metadata: { name: 'full' } });
+      extension.gadgets.add('full').add('other');
+      await using watch = await plane.watch('/api/v1/namespaces?watch=1&fieldSelector=metadata.name=full');
+      await plane.delete('/api/v1/namespaces/full');
+      for (;;) {
+        const event = await watch.next();
+        if (event === undefined || event.type === 'DELETED') break;
+      }
+      expect([...extension.gadgets]).toEqual(['other']);
+      const deletion = extension.requests.find(({ method }) => method === 'DELETE');
+      expect(deletion?.headers['x-remote-user']).toBe('system:apiserver:namespace-controller');
     });
 
     test('a server with another certificate is not believed, unless that is wanted', async () => {
@@ -325,6 +361,26 @@ describe('an extension server that is not there', () => {
     const groups = await plane.get('/apis', { accept });
     expect(groups.body.items.find(({ metadata }) => metadata.name === GROUP)).toMatchObject({
       versions: [{ version: 'v1', resources: [], freshness: 'Stale' }],
+    });
+  });
+
+  test('holds namespaces, in which it may have something', async () => {
+    await plane.post('/api/v1/namespaces', { metadata: { name: 'held' } });
+    await using watch = await plane.watch('/api/v1/namespaces?watch=1&fieldSelector=metadata.name=held');
+    await plane.delete('/api/v1/namespaces/held');
+    const conditions = async (): Promise<readonly Record<string, string>[]> => {
+      for (;;) {
+        const event = await watch.next();
+        const found = event?.object.status['conditions'] as Record<string, string>[] | undefined;
+        if (event === undefined || found !== undefined) return found ?? [];
+      }
+    };
+    const [first] = await conditions();
+    expect(first).toMatchObject({
+      type: 'NamespaceDeletionDiscoveryFailure',
+      status: 'True',
+      reason: 'DiscoveryFailed',
+      message: `Discovery failed for some groups, 1 failing: ${GROUP}/v1: the server is currently unable to handle the request`,
     });
   });
 

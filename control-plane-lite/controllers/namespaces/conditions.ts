@@ -3,7 +3,8 @@ import type { NamespaceCondition } from '#api/schema/gen/core-v1.ts';
 import type { Resource } from '../../resources/contract.ts';
 
 export interface Remains {
-  readonly resource: Resource;
+  /** Of the resource, with its group. */
+  readonly name: string;
   readonly count: number;
   /** Of all the objects, with repetitions. */
   readonly finalizers: readonly string[];
@@ -12,13 +13,21 @@ export interface Remains {
 export interface Emptied {
   readonly failures: readonly Error[];
   readonly remains: readonly Remains[];
+  /** Groups' versions of other servers that didn't say what they have. */
+  readonly unknown: readonly string[];
 }
 
-const nameOf = ({ info }: Resource): string =>
+/** Content of the namespace that other servers have. */
+export interface OtherContent {
+  /** Deletes it once. Never rejects. */
+  empty(namespace: string, signal: AbortSignal): Promise<Emptied>;
+}
+
+export const nameOf = ({ info }: Resource): string =>
   info.group === '' ? info.plural : `${info.plural}.${info.group}`;
 
 function contentMessage(remains: readonly Remains[]): string {
-  const parts = remains.map(({ resource, count }) => `${nameOf(resource)} has ${count} resource instances`);
+  const parts = remains.map(({ name, count }) => `${name} has ${count} resource instances`);
   return `Some resources are remaining: ${parts.join(', ')}`;
 }
 
@@ -48,11 +57,21 @@ function condition(
 }
 
 export function deletionConditions(
-  { failures, remains }: Emptied,
+  { failures, remains, unknown }: Emptied,
   now: string,
 ): readonly NamespaceCondition[] {
   const finalizers = remains.flatMap((each) => each.finalizers);
   return [
+    condition(
+      'NamespaceDeletionDiscoveryFailure',
+      unknown.length > 0,
+      ['DiscoveryFailed', 'ResourcesDiscovered'],
+      [
+        `Discovery failed for some groups, ${unknown.length} failing: ${unknown.join(', ')}`,
+        'All resources successfully discovered',
+      ],
+      now,
+    ),
     condition(
       'NamespaceDeletionContentFailure',
       failures.length > 0,

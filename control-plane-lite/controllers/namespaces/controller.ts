@@ -14,7 +14,14 @@ import type { Caller, Verbs } from '../../verbs/contract.ts';
 import { controllerCaller } from '../caller.ts';
 import { followAll, isCollectable } from '../follow-all.ts';
 import { unlessGone } from '../unless-gone.ts';
-import { deletionConditions, type Emptied, mergeConditions, type Remains } from './conditions.ts';
+import {
+  deletionConditions,
+  type Emptied,
+  mergeConditions,
+  nameOf,
+  type OtherContent,
+  type Remains,
+} from './conditions.ts';
 
 export interface NamespaceControllerDeps {
   readonly registry: ResourceRegistry;
@@ -24,6 +31,8 @@ export interface NamespaceControllerDeps {
   readonly log: Logger;
   /** Finalizer in `spec.finalizers` that is this controller's. */
   readonly finalizer: string;
+  /** Absent: there are no other servers. */
+  readonly others?: OtherContent;
 }
 
 const MANAGER = 'namespace-controller';
@@ -73,13 +82,24 @@ async function visit(
   if (found?.metadata.deletionTimestamp === undefined) return undefined;
   const { finalizers = [] } = typed<Namespace>(found).spec ?? {};
   if (!finalizers.includes(deps.finalizer)) return undefined;
-  const emptied = await empty(deps, name, caller);
+  const emptied = await emptyAll(deps, name, caller);
   await showConditions(deps, namespaces, found, emptied, caller);
   if (emptied.failures.length > 0)
     throw new AggregateError(emptied.failures, `namespace ${name} could not be emptied`);
-  if (emptied.remains.length > 0) return LOOK_AGAIN_MS;
+  if (emptied.remains.length > 0 || emptied.unknown.length > 0) return LOOK_AGAIN_MS;
   await finalize(deps, namespaces, name, caller);
   return undefined;
+}
+
+async function emptyAll(deps: NamespaceControllerDeps, name: string, caller: Caller): Promise<Emptied> {
+  const own = await empty(deps, name, caller);
+  const others = await deps.others?.empty(name, caller.signal);
+  if (others === undefined) return own;
+  return {
+    failures: [...own.failures, ...others.failures],
+    remains: [...own.remains, ...others.remains],
+    unknown: others.unknown,
+  };
 }
 
 /** Deletes everything in the namespace once; what has finalizers or a grace period remains for now. */
@@ -97,12 +117,12 @@ async function empty(deps: NamespaceControllerDeps, namespace: string, caller: C
       await deps.cache.waitForNewest();
       const { items } = await deps.cache.resource(resource.storage).list(selection);
       const finalizers = items.flatMap((item) => item.object().metadata.finalizers ?? []);
-      if (items.length > 0) remains.push({ resource, count: items.length, finalizers });
+      if (items.length > 0) remains.push({ name: nameOf(resource), count: items.length, finalizers });
     } catch (thrown) {
       failures.push(thrown instanceof Error ? thrown : new Error(String(thrown)));
     }
   }
-  return { failures, remains };
+  return { failures, remains, unknown: [] };
 }
 
 async function showConditions(

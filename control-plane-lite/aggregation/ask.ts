@@ -1,0 +1,65 @@
+/** One request of this server's own to the server behind an APIService, with a whole answer. */
+import { request } from 'node:https';
+import type { UserInfo } from '../resources/contract.ts';
+import type { RemoteTls } from './remote-server.ts';
+import type { Address } from './resolve-service.ts';
+import { userHeaders } from './user-headers.ts';
+
+export interface Question {
+  readonly address: Address;
+  readonly tls: RemoteTls;
+  /** Default: GET. */
+  readonly method?: string;
+  readonly path: string;
+  /** On whose behalf. */
+  readonly user: UserInfo;
+  /** JSON. */
+  readonly body?: object;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly body: Buffer;
+}
+
+const TIMEOUT_MS = 5000;
+const MOST_BYTES = 16 * 1024 * 1024;
+
+/** @throws Error that says why there is no answer */
+export function ask(question: Question, signal: AbortSignal): Promise<Answer> {
+  const { address, tls, method = 'GET', path, user, body } = question;
+  const headers = {
+    ...userHeaders(user),
+    accept: 'application/json',
+    ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+  };
+  const late = AbortSignal.timeout(TIMEOUT_MS);
+  return new Promise((resolve, reject) => {
+    const fail = (error: Error): void =>
+      reject(late.aborted ? new Error(`no answer within ${TIMEOUT_MS / 1000} s`, { cause: error }) : error);
+    const options = { ...tls, ...address, method, path, headers, agent: false } as const;
+    const outgoing = request({ ...options, signal: AbortSignal.any([signal, late]) }, (response) => {
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on('data', (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MOST_BYTES) response.destroy(new Error(`the answer is larger than ${MOST_BYTES} bytes`));
+        else chunks.push(chunk);
+      });
+      response.on('error', fail);
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) }));
+    });
+    outgoing.on('error', fail);
+    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+  });
+}
+
+/** The answer's value; `undefined` if it is no JSON. */
+export function jsonOf({ body }: Answer): unknown {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return value;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,111 @@
+/** Empties namespaces of what other servers have in them. Source: upstream's namespace controller, which does so by
+ *  what discovery tells. */
+import { asError } from '#api/kit/clock.ts';
+import type { Identity } from '#api/pki/certificate.ts';
+import type { APIResource } from '#api/schema/gen/meta-v1.ts';
+import { serverUser } from '../authn/users.ts';
+import type { Emptied, OtherContent, Remains } from '../controllers/namespaces/conditions.ts';
+import { isMembers } from '../resources/view.ts';
+import { apiPath, type RemoteApi } from './api-services.ts';
+import { type Answer, ask, jsonOf } from './ask.ts';
+import { remoteTls, type Way } from './remote-server.ts';
+
+export interface RemoteContentDeps {
+  readonly apis: () => Iterable<RemoteApi>;
+  readonly resourcesOf: (name: string) => readonly APIResource[] | undefined;
+  readonly findWay: (api: RemoteApi) => Way;
+  readonly identity: Identity;
+}
+
+/** Objects looked at in one list: enough to see whether any are left. */
+const PAGE = 100;
+const OPTIONS = { propagationPolicy: 'Background' };
+const USER = serverUser('namespace-controller');
+
+/** Resources of namespaces that can be listed and deleted. */
+export const isEmptiable = ({ name, namespaced, verbs }: APIResource): boolean =>
+  namespaced &&
+  !name.includes('/') &&
+  verbs.includes('list') &&
+  (verbs.includes('deletecollection') || verbs.includes('delete'));
+
+interface Item {
+  readonly name: string;
+  readonly finalizers: readonly string[];
+}
+
+/** The objects of a list as another server sent it. */
+export function parseItems(list: unknown): readonly Item[] {
+  const items = isMembers(list) ? list['items'] : undefined;
+  if (!Array.isArray(items)) return [];
+  return items.flatMap((item: unknown): readonly Item[] => {
+    const metadata = isMembers(item) ? item['metadata'] : undefined;
+    if (!isMembers(metadata) || typeof metadata['name'] !== 'string') return [];
+    const { name, finalizers } = metadata;
+    const texts = Array.isArray(finalizers) ? finalizers.filter((each) => typeof each === 'string') : [];
+    return [{ name, finalizers: texts }];
+  });
+}
+
+export function createRemoteContent({
+  apis,
+  resourcesOf,
+  findWay,
+  identity,
+}: RemoteContentDeps): OtherContent {
+  async function send(api: RemoteApi, method: string, path: string, signal: AbortSignal): Promise<Answer> {
+    const way = findWay(api);
+    if (way.kind === 'unreachable') throw new Error(way.message);
+    const question = { address: way.address, tls: remoteTls(api, identity), method, path, user: USER };
+    const answer = await ask(method === 'DELETE' ? { ...question, body: OPTIONS } : question, signal);
+    // What is gone or can't be asked for so is no failure.
+    if (answer.status >= 300 && answer.status !== 404 && answer.status !== 405) {
+      throw new Error(`${method} ${path} was answered with status ${answer.status}`);
+    }
+    return answer;
+  }
+
+  async function emptyResource(
+    api: RemoteApi,
+    { name, verbs }: APIResource,
+    namespace: string,
+    signal: AbortSignal,
+  ): Promise<readonly Remains[]> {
+    const path = `${apiPath(api.group, api.version)}/namespaces/${namespace}/${name}`;
+    const list = async (): Promise<readonly Item[]> =>
+      parseItems(jsonOf(await send(api, 'GET', `${path}?limit=${PAGE}`, signal)));
+    const before = await list();
+    if (before.length === 0) return [];
+    if (verbs.includes('deletecollection')) await send(api, 'DELETE', path, signal);
+    else {
+      for (const item of before)
+        await send(api, 'DELETE', `${path}/${encodeURIComponent(item.name)}`, signal);
+    }
+    const left = await list();
+    const finalizers = left.flatMap((item) => item.finalizers);
+    return left.length === 0 ? [] : [{ name: `${name}.${api.group}`, count: left.length, finalizers }];
+  }
+
+  return {
+    async empty(namespace, signal) {
+      const emptied = { failures: [] as Error[], remains: [] as Remains[], unknown: [] as string[] };
+      for (const api of apis()) {
+        const resources = api.available ? resourcesOf(api.name) : undefined;
+        if (resources === undefined) {
+          emptied.unknown.push(
+            `${api.group}/${api.version}: the server is currently unable to handle the request`,
+          );
+          continue;
+        }
+        for (const resource of resources.filter(isEmptiable)) {
+          try {
+            emptied.remains.push(...(await emptyResource(api, resource, namespace, signal)));
+          } catch (thrown) {
+            emptied.failures.push(asError(thrown));
+          }
+        }
+      }
+      return emptied satisfies Emptied;
+    },
+  };
+}
