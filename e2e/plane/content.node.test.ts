@@ -3,7 +3,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import type { TypeMeta } from '#api/codec/api-protobuf/envelope.ts';
-import { samples } from './kinds.ts';
+import { samples, settled } from './kinds.ts';
 import { APPLY, type Body, configMap, type Json, pod, usePlane, VOCABULARY_NAMES } from './support.ts';
 
 const isZero = (value: unknown): boolean =>
@@ -223,7 +223,7 @@ describe.each(VOCABULARY_NAMES)('protobuf in the words of %s', (vocabulary) => {
       };
       const [status, created] = await send('POST', path, object);
       expect({ status, created }).toMatchObject({ status: 201, created: { kind, apiVersion } });
-      const json = (await plane.get(one)).body;
+      const json = await settled(plane, one, kind);
       const shown = plane.protobuf.decode((await plane.get(one, { accept: PROTO })).bytes);
       expect(filled(shown)).toEqual(filled(json));
       const { bytes } = await plane.get(`${path}?fieldSelector=metadata.name%3D${name}`, { accept: PROTO });

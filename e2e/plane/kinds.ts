@@ -1,7 +1,8 @@
 /** One object of every kind that can be created, as small as the kind allows. For tests that go through all kinds. */
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { builtinFacts } from '#plane/resources/facts.ts';
-import { type Json, workload } from './support.ts';
+import { eventually } from '../../testing/wait.ts';
+import { type Body, type Client, type Json, workload } from './support.ts';
 
 export interface Sample {
   /** `apps/v1 deployments`, in the words of the vocabulary. */
@@ -201,4 +202,20 @@ export function samples(words: Vocabulary): readonly Sample[] {
         object: { apiVersion, kind, metadata: { name }, ...content },
       };
     });
+}
+
+/** Conditions with which the server's own controllers end what they do with a new object. */
+const LAST_WORDS: Readonly<Record<string, string>> = {
+  CustomResourceDefinition: 'Established',
+  APIService: 'Available',
+};
+
+/** The object as it is once the server's own controllers have had their say. */
+export function settled(client: Client, path: string, kind: string): Promise<Body> {
+  const word = LAST_WORDS[kind];
+  return eventually(async () => {
+    const { body } = await client.get(path);
+    const conditions = (body.status?.['conditions'] ?? []) as readonly Json[];
+    return word === undefined || conditions.some(({ type }) => type === word) ? body : undefined;
+  });
 }
