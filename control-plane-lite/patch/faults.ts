@@ -6,14 +6,12 @@ export function malformed(message: string): StatusError {
   return new StatusError('BadRequest', message);
 }
 
-/** The patch doesn't fit the object. The detail stands behind upstream's text and as a cause. */
+/** The patch doesn't fit the object. The detail stands behind upstream's text alone: clients would print a cause
+ *  without a field in its place. */
 export function unprocessable(detail: string): StatusError {
   return new StatusError(
     'Invalid',
     `the server rejected our request due to an error in our request: ${detail}`,
-    {
-      causes: [{ reason: 'UnexpectedServerResponse', message: detail }],
-    },
   );
 }
 

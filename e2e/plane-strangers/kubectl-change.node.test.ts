@@ -157,6 +157,10 @@ describe('a deployment', () => {
       revisionHistoryLimit: 2,
       template: { spec: { containers: [{ name: 'side' }, { name: 'main' }] } },
     });
+    const absent = JSON.stringify([{ op: 'remove', path: '/spec/paused' }]);
+    expect(await fails(['patch', NAME, '--type=json', '-p', absent])).toMatch(
+      /^The request is invalid: the server rejected our request .*there is nothing at \/spec\/paused$/,
+    );
     const selector = { spec: { selector: { matchLabels: { x: 'y' } } } };
     expect(await fails(['patch', NAME, '-p', JSON.stringify(selector)])).toMatch(
       /^The Deployment "app" is invalid: [\s\S]*spec\.selector: Invalid value: .*: field is immutable/,
