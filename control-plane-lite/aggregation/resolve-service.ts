@@ -49,7 +49,8 @@ function endpointsAddresses({ subsets = [] }: Endpoints, portName: string): read
   });
 }
 
-/** `direct`: to the endpoints themselves, which needs no proxy for service addresses on this machine. */
+/** `direct`: to the endpoints themselves, which needs no proxy for service addresses on this machine.
+ *  Deviation: that is the default, see decision 0022. */
 export function resolveService(ref: ServiceRef, state: ServiceState, direct: boolean): Resolution {
   const { service, endpoints, slices } = state;
   const { name, namespace, port } = ref;
