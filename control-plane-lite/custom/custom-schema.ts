@@ -9,7 +9,6 @@ import { customModel } from './custom-model.ts';
 import { type JsonSchema, readJsonSchema } from './json-schema.ts';
 import { readRoot } from './read-value.ts';
 import { compilePlan, fillDefaults, type SchemaPlan } from './schema-plan.ts';
-import { hasExpressions } from './structural-schema.ts';
 import { validateValue } from './validate-value.ts';
 
 export interface CustomSchemaOptions {
@@ -28,10 +27,6 @@ export interface CustomSchema extends ObjectSchema {
   adopt(object: ApiObject): ApiObject;
   /** The same without the defaults, of an object that comes from another version. */
   prune(object: ApiObject): ApiObject;
-  /** Whether defaults are ever filled in. */
-  readonly fills: boolean;
-  /** Whether there are rules in the expression language, which are not evaluated. */
-  readonly hasExpressions: boolean;
 }
 
 /** Lets everything be. */
@@ -88,12 +83,6 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
     get model() {
       model ??= customModel(options.schema === undefined ? undefined : schemaOf(), vocabulary);
       return model;
-    },
-    get fills() {
-      return planOf().fills;
-    },
-    get hasExpressions() {
-      return hasExpressions(schemaOf());
     },
   };
 }

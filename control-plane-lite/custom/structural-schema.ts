@@ -59,21 +59,6 @@ export function definitionSchemaFaults(
   });
 }
 
-/** What keeps stored schemas from being structural, in words; empty: they are. */
-export function structuralFaults(
-  { spec }: CustomResourceDefinition,
-  vocabulary: Vocabulary,
-): readonly FieldError[] {
-  const faults = createFaults();
-  for (const [index, { schema }] of spec.versions.entries()) {
-    const path = `spec.versions[${index}].schema.openAPIV3Schema`;
-    const prefix = vocabulary.schemaExtensionPrefix;
-    if (schema?.openAPIV3Schema === undefined) faults.required(path, 'schemas are required');
-    else validateStructural(faults, readJsonSchema(schema.openAPIV3Schema, prefix), path, prefix);
-  }
-  return faults.errors;
-}
-
 /** Whether a schema, or one in it, has rules in the expression language. */
 export function hasExpressions(schema: JsonSchema): boolean {
   const { validations, items, properties, additionalProperties } = schema;
@@ -82,6 +67,12 @@ export function hasExpressions(schema: JsonSchema): boolean {
   if (items !== undefined && (Array.isArray(items) ? items.some(hasExpressions) : hasOne(items))) return true;
   return typeof additionalProperties === 'object' && hasExpressions(additionalProperties);
 }
+
+/** Whether a schema has rules, in the words of a vocabulary. */
+export const hasRulesIn =
+  ({ schemaExtensionPrefix }: Vocabulary) =>
+  (schema: unknown): boolean =>
+    hasExpressions(readJsonSchema(schema, schemaExtensionPrefix));
 
 const hasOne = (items: NonNullable<JsonSchema['items']>): boolean =>
   'properties' in items && hasExpressions(items);

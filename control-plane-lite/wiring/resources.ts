@@ -6,7 +6,8 @@ import { ConfigError } from '../config/parse.ts';
 import { selectServed } from '../config/runtime-config.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { cleanupFinalizer } from '../custom/definition.ts';
-import { definitionSchemaFaults } from '../custom/structural-schema.ts';
+import { dropExpressions, expressionWarnings } from '../custom/expressions.ts';
+import { definitionSchemaFaults, hasRulesIn } from '../custom/structural-schema.ts';
 import { builtinResources } from '../resources/builtin.ts';
 import type { ServiceAllocation } from '../resources/core/allocation/contract.ts';
 import { createServiceAllocation } from '../resources/core/allocation/service-allocation.ts';
@@ -37,6 +38,8 @@ export function createResources(
     ...groupKinds({
       vocabulary,
       schemaFaults: definitionSchemaFaults,
+      dropDisabled: dropExpressions,
+      schemaWarnings: (definition) => expressionWarnings(definition, hasRulesIn(vocabulary)),
       cleanupFinalizer: cleanupFinalizer(vocabulary.apiGroupDomain),
     }),
   };

@@ -83,6 +83,13 @@ describe.each(VOCABULARY_NAMES)('definitions (%s)', (vocabulary) => {
     }
   });
 
+  test('rules in expressions are left out, as their gate is off', async () => {
+    const a = { type: 'string', [x('validations')]: [{ rule: 'self != ""' }] };
+    const ruled = await define(plane, { plural: 'ruled', versions: [{ properties: { a } }] });
+    expect((await plane.get(ruled.path)).text).not.toContain('validations');
+    expect((await ruled.create('r', { a: '' })).status).toBe(201);
+  });
+
   test('a default must be what the schema takes', async () => {
     const properties = { count: { type: 'integer', default: 'one' } };
     const { status, body } = await plane.post(

@@ -27,6 +27,10 @@ export const CONVERSION_VERSIONS: readonly string[] = ['v1', 'v1beta1'];
 export interface DefinitionDeps {
   /** Faults of the schemas of a definition: that they are structural, and fit one another. Default none. */
   readonly schemaFaults?: (definition: Definition, context: StrategyContext) => readonly FieldError[];
+  /** Leaves out what is not enabled. Changes the draft. */
+  readonly dropDisabled?: (definition: Definition, context: StrategyContext) => void;
+  /** Texts for Warning headers. */
+  readonly schemaWarnings?: (definition: Definition) => readonly string[];
   /** What a definition gets when it is deleted, to hold it until its objects are gone. Default: nothing. */
   readonly cleanupFinalizer?: string;
 }
@@ -147,21 +151,26 @@ function holdUntilEmpty(finalizer: string): Pick<Strategy, 'holdsDeletion' | 'ma
 }
 
 export function createCustomResourceDefinition(deps: DefinitionDeps = {}): KindEntry {
-  const { schemaFaults, cleanupFinalizer } = deps;
-  const entry = definitionEntry(schemaFaults);
+  const { cleanupFinalizer } = deps;
+  const entry = definitionEntry(deps);
   if (cleanupFinalizer === undefined) return entry;
   return { ...entry, strategy: { ...entry.strategy, ...holdUntilEmpty(cleanupFinalizer) } };
 }
 
-function definitionEntry(schemaFaults: DefinitionDeps['schemaFaults']): KindEntry {
+function definitionEntry({ schemaFaults, dropDisabled, schemaWarnings }: DefinitionDeps): KindEntry {
   return {
     strategy: kindStrategy<Definition>({
       unconditionalUpdate: false,
-      prepareForCreate(draft) {
+      ...(schemaWarnings && { warnings: (definition) => schemaWarnings(definition) }),
+      prepareForCreate(draft, context) {
         draft.status = {};
+        dropDisabled?.(draft, context);
         noteStorage(draft);
       },
-      prepareForUpdate: noteStorage,
+      prepareForUpdate(draft, _old, context) {
+        dropDisabled?.(draft, context);
+        noteStorage(draft);
+      },
       validate(faults, object, context) {
         const { metadata, spec } = object;
         const name = metadata?.name ?? '';
