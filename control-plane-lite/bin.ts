@@ -15,7 +15,11 @@ async function main(argv: readonly string[]): Promise<number> {
     }
     const config = parseConfig(argv);
     const { runServer } = await import('./run.ts');
-    return await runServer(config, { ...signals(), announce: (line) => process.stdout.write(`${line}\n`) });
+    return await runServer(config, {
+      ...signals(),
+      announce: (line) => process.stdout.write(`${line}\n`),
+      complain: (line) => process.stderr.write(`${line}\n`),
+    });
   } catch (thrown) {
     if (!(thrown instanceof ConfigError)) throw thrown;
     for (const problem of thrown.problems) process.stderr.write(`control-plane-lite: ${problem}\n`);

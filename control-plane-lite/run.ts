@@ -3,13 +3,25 @@ import { asError } from '#api/kit/clock.ts';
 import { createProcessLogger } from '#api/kit/process-logger.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { startServer } from './main.ts';
+import { startFault } from './start-fault.ts';
 
 export interface RunDeps {
   /** Told how to use the server, once it takes requests. */
   readonly announce: (line: string) => void;
+  /** Told why the server did not start. */
+  readonly complain: (line: string) => void;
   readonly signal: AbortSignal;
   /** Fires when the end should wait for nobody. */
   readonly hurry: AbortSignal;
+}
+
+class NotStartedError extends Error {
+  override readonly name = 'NotStartedError';
+  override readonly cause: Error;
+  constructor(cause: Error) {
+    super('the server did not start');
+    this.cause = cause;
+  }
 }
 
 /** Returns the exit code. */
@@ -19,7 +31,13 @@ export async function runServer(config: ServerConfig, deps: RunDeps): Promise<nu
     log.error({ err: asError(thrown) }, 'Background work failed unheard');
   });
   try {
-    const server = await startServer(config, log);
+    const starting = startServer(config, log).catch((thrown: unknown) => {
+      throw new NotStartedError(asError(thrown));
+    });
+    const server = await Promise.race([starting, aborted(deps.signal)]);
+    // A store that cannot be reached is waited for; whoever does not want to wait need not. The process ends, and
+    // with it all that was begun.
+    if (server === undefined) return 0;
     deps.announce(
       `control-plane-lite serves ${server.url}; use it with: kubectl --kubeconfig ${server.platconfigFile} get namespaces`,
     );
@@ -30,6 +48,11 @@ export async function runServer(config: ServerConfig, deps: RunDeps): Promise<nu
     }
     return 0;
   } catch (thrown) {
+    if (thrown instanceof NotStartedError) {
+      log.debug({ err: thrown.cause }, 'Server did not start');
+      deps.complain(`control-plane-lite: ${startFault(thrown.cause, config)}`);
+      return 1;
+    }
     log.error({ err: asError(thrown) }, 'Server failed');
     return 1;
   }
