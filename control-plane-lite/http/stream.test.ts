@@ -162,6 +162,26 @@ describe.each(['http1', 'http2'] as const)('a client that is slow over %s', (pro
   });
 });
 
+test('a slow WebSocket has taken what was written when its owner is told so', async () => {
+  await using watch = await startWatch(true);
+  const client = openSocket(watch.server);
+  await once(client, 'open');
+  client.pause();
+  const sink = await watch.sink;
+  const size = 4 * 1024 * 1024;
+  sink.write(Buffer.alloc(size, 'x'));
+  const drained = sink.drained?.();
+  expect(drained).toBeInstanceOf(Promise);
+  const message = new Promise<number>((resolve) => {
+    client.once('message', (data) => resolve(data instanceof Buffer ? data.length : 0));
+  });
+  client.resume();
+  await drained;
+  expect(await message).toBe(size);
+  sink.end();
+  await once(client, 'close');
+});
+
 describe('a client that does not read', () => {
   const limits = { options: { streams: { maxBytes: 1024 * 1024 } } };
   const block = Buffer.alloc(256 * 1024, 'x');
