@@ -1,6 +1,7 @@
 /** The audit log. Document 1, 9.4; the policy and the events have upstream's form. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { eventually } from '../../testing/wait.ts';
 import { configMap, type Json, usePlane } from './support.ts';
 
@@ -21,7 +22,7 @@ interface AuditEvent {
 }
 
 const POLICY = `
-apiVersion: audit.plat.io/v1
+apiVersion: audit.${VOCABULARIES.plat.apiGroupDomain}/v1
 kind: Policy
 omitStages: [RequestReceived]
 rules:
