@@ -39,10 +39,16 @@ async function identify(deps: HandleDeps, state: RequestState): Promise<void> {
   state.originalUser = state.user;
 }
 
-async function impersonate(deps: HandleDeps, state: RequestState): Promise<void> {
-  if (deps.impersonate === undefined) return;
-  const user = deps.impersonate(state);
-  state.user = user instanceof Promise ? await user : user;
+/** Most requests are made for the user's own sake, and wait for nothing here. */
+function impersonate(deps: HandleDeps, state: RequestState): Promise<void> | undefined {
+  const user = deps.impersonate?.(state) ?? state.user;
+  if (user instanceof Promise) return become(state, user);
+  state.user = user;
+  return undefined;
+}
+
+async function become(state: RequestState, user: Promise<UserInfo>): Promise<void> {
+  state.user = await user;
 }
 
 async function permit(deps: HandleDeps, { state, record }: Passage): Promise<void> {
@@ -80,7 +86,8 @@ export async function handle(deps: HandleDeps, passage: Passage): Promise<ApiRes
   const { state } = passage;
   try {
     await identify(deps, state);
-    if (deps.impersonate !== undefined) await impersonate(deps, state);
+    const becoming = impersonate(deps, state);
+    if (becoming !== undefined) await becoming;
   } finally {
     passage.record = deps.audit?.begin(state);
   }

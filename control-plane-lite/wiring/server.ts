@@ -10,6 +10,7 @@ import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
 import { createHealth, type Health } from '../http/health.ts';
+import { createImpersonation } from '../http/impersonation.ts';
 import type { ServingCertificate } from '../http/listener.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics.ts';
 import { type ApiServer, createApiServer } from '../http/server.ts';
@@ -60,6 +61,10 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
       registry: metrics,
       authenticate: (request) => access.authenticator.authenticate(request),
       authorize: (attributes) => access.authorizer.authorize(attributes),
+      impersonate: createImpersonation({
+        authorize: (attributes) => access.authorizer.authorize(attributes),
+        domain: vocabulary.apiGroupDomain,
+      }),
       routes: [
         ...others,
         ...descriptionRoutes(core, {
