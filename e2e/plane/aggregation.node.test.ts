@@ -1,159 +1,21 @@
 /** Groups of other servers: an extension server of the test behind an APIService. Document 1, 4.1; upstream's
  *  aggregator, whose conditions and headers these are. */
 import { once } from 'node:events';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { createServer, type Server } from 'node:https';
-import type { AddressInfo } from 'node:net';
-import { type TLSSocket, connect as tlsConnect } from 'node:tls';
+import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { type Body, type Plane, usePlane } from './support.ts';
-
-const GROUP = 'ext.example.com';
-const BASE = `/apis/${GROUP}/v1`;
-const NAME = `v1.${GROUP}`;
-
-const WIDGETS = {
-  kind: 'APIResourceList',
-  groupVersion: `${GROUP}/v1`,
-  resources: [
-    {
-      name: 'gadgets',
-      singularName: '',
-      namespaced: true,
-      kind: 'Gadget',
-      verbs: ['list', 'deletecollection'],
-    },
-    { name: 'widgets', singularName: 'widget', namespaced: false, kind: 'Widget', verbs: ['get', 'list'] },
-  ],
-};
-
-interface Extension extends AsyncDisposable {
-  readonly port: number;
-  /** PEM of the authority of its certificate. */
-  readonly authority: string;
-  readonly requests: readonly IncomingMessage[];
-  /** Common names of the certificates that clients came with. */
-  readonly clients: ReadonlySet<string>;
-  /** Namespaces that have a gadget each. */
-  readonly gadgets: Set<string>;
-  /** Says goodbye to every watch. */
-  release(): void;
-}
-
-const nameOf = (socket: IncomingMessage['socket']): string =>
-  String((socket as TLSSocket).getPeerCertificate().subject.CN);
-
-/** Believes only clients with a certificate by the authority that the server published. */
-async function startExtension(clientAuthority: string): Promise<Extension> {
-  const from = new Date(Date.now() - 60_000);
-  const to = new Date(Date.now() + 3_600_000);
-  const authority = createAuthority({ commonName: 'extension-ca' }, from, to);
-  const serving = issueIdentity(authority, {
-    subject: { commonName: 'extension' },
-    dnsNames: ['widgets.extensions.svc'],
-    extendedUsages: ['serverAuth'],
-    notBefore: from,
-    notAfter: to,
-  });
-  const requests: IncomingMessage[] = [];
-  const clients = new Set<string>();
-  const watches = new Set<ServerResponse>();
-  const gadgets = new Set<string>();
-  const answer = (message: IncomingMessage, reply: ServerResponse): void => {
-    requests.push(message);
-    clients.add(nameOf(message.socket));
-    const url = new URL(message.url ?? '', 'https://extension');
-    reply.setHeader('Content-Type', 'application/json');
-    if (url.pathname === BASE) reply.end(JSON.stringify(WIDGETS));
-    else if (url.searchParams.has('watch')) {
-      watches.add(reply);
-      reply.write(`${JSON.stringify({ type: 'ADDED', object: { metadata: { name: 'first' } } })}\n`);
-    } else if (url.pathname.endsWith('/gadgets')) {
-      const namespace = url.pathname.split('/').at(-2) ?? '';
-      if (message.method === 'DELETE') gadgets.delete(namespace);
-      reply.end(JSON.stringify({ items: gadgets.has(namespace) ? [{ metadata: { name: 'g' } }] : [] }));
-    } else if (message.method === 'POST') {
-      reply.statusCode = 201;
-      message.pipe(reply);
-    } else if (url.pathname.endsWith('/missing')) {
-      reply.statusCode = 404;
-      reply.end(JSON.stringify({ kind: 'Status', code: 404, message: 'no such widget' }));
-    } else reply.end(JSON.stringify({ kind: 'WidgetList', headers: message.headers, url: message.url }));
-  };
-  const server: Server = createServer(
-    {
-      cert: serving.certificate,
-      key: serving.key,
-      ca: clientAuthority,
-      requestCert: true,
-      rejectUnauthorized: true,
-    },
-    answer,
-  );
-  server.on('upgrade', (message: IncomingMessage, socket: TLSSocket) => {
-    requests.push(message);
-    socket.on('error', () => undefined);
-    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\n\r\n');
-    socket.pipe(socket);
-  });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    port: (server.address() as AddressInfo).port,
-    authority: authority.certificate,
-    requests,
-    clients,
-    gadgets,
-    release() {
-      for (const watch of watches) {
-        watch.end(`${JSON.stringify({ type: 'DELETED', object: { metadata: { name: 'first' } } })}\n`);
-      }
-      watches.clear();
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
-}
-
-const conditionOf = (object: Body): { readonly status: string; readonly reason: string; message: string } =>
-  (object.status['conditions'] as { status: string; reason: string; message: string }[] | undefined)?.[0] ?? {
-    status: 'none',
-    reason: '',
-    message: '',
-  };
-
-/** The condition of an APIService as soon as it has this status. */
-async function availability(
-  plane: Plane,
-  name: string,
-  status: string,
-): Promise<ReturnType<typeof conditionOf>> {
-  const path = plane.path('apiregistration/v1', 'apiservices');
-  await using watch = await plane.watch(`${path}?watch=1&fieldSelector=metadata.name=${name}`);
-  for (;;) {
-    const event = await watch.next();
-    if (event === undefined) throw new Error('the watch ended');
-    const condition = conditionOf(event.object);
-    if (event.type !== 'DELETED' && condition.status === status) return condition;
-  }
-}
-
-const base64 = (text: string): string => Buffer.from(text).toString('base64');
-
-function apiService(plane: Plane, spec: object, name = NAME): object {
-  const [version, ...group] = name.split('.');
-  return {
-    apiVersion: `apiregistration.${plane.words.apiGroupDomain}/v1`,
-    kind: 'APIService',
-    metadata: { name },
-    spec: { group: group.join('.'), version, groupPriorityMinimum: 500, versionPriority: 10, ...spec },
-  };
-}
+import {
+  aggregate,
+  apiService,
+  availability,
+  BASE,
+  conditionOf,
+  type Extension,
+  GROUP,
+  NAME,
+  WIDGETS,
+} from './extension-server.ts';
+import { usePlane } from './support.ts';
 
 describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocabulary) => {
   const plane = usePlane(vocabulary);
@@ -192,26 +54,7 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocab
   describe('with an extension server', () => {
     let extension: Extension;
     beforeAll(async () => {
-      const path = `/api/v1/namespaces/${words.systemNamespace}/configmaps/extension-apiserver-authentication`;
-      // The server writes it after it is ready.
-      await using watch = await plane.watch(
-        `/api/v1/namespaces/${words.systemNamespace}/configmaps?watch=1&fieldSelector=metadata.name=${path.split('/').at(-1)}`,
-      );
-      const event = await watch.next();
-      extension = await startExtension(event?.object.data['requestheader-client-ca-file'] ?? '');
-      await plane.post('/api/v1/namespaces', { metadata: { name: 'extensions' } });
-      await plane.post('/api/v1/namespaces/extensions/services', {
-        metadata: { name: 'widgets' },
-        spec: { type: 'ExternalName', externalName: 'localhost' },
-      });
-      await plane.post(
-        services,
-        apiService(plane, {
-          service: { namespace: 'extensions', name: 'widgets', port: extension.port },
-          caBundle: base64(extension.authority),
-        }),
-      );
-      await availability(plane, NAME, 'True');
+      extension = await aggregate(plane);
     });
     afterAll(() => extension[Symbol.asyncDispose]());
 
