@@ -8,8 +8,8 @@ import { type Store, StoreError } from '../store/contract.ts';
 import { type Applier, createApplier } from './apply.ts';
 import type { ObjectContext } from './cached-object.ts';
 import { type Cache, CacheError, type SelectableFields } from './contract.ts';
-import type { FanOut } from './fan-out.ts';
 import { createFeed, type Feed } from './feed.ts';
+import { createFlusher } from './flusher.ts';
 import { createKeeper } from './keeper.ts';
 import { shareQuestion } from './newest.ts';
 import { createOffers } from './offers.ts';
@@ -66,32 +66,6 @@ const NEWEST_MS = 10_000;
 const UNREADABLE = 'Stored bytes could not be read';
 const BACKOFF = { initialMs: 50, maxMs: 5000, jitter: 0.2 };
 
-/** Calls the flush of each fan-out that asked, all in one later turn: the next one, or when the last flush is
- *  `everyMs` ago. Writing to many watchers costs by the write, so under load several turns of the event loop share
- *  one; whoever waits for a single change does not notice. */
-function createFlusher(
-  { clock }: Pick<CacheDeps, 'clock'>,
-  everyMs: number,
-  defer: (task: () => void) => void,
-): (fanOut: FanOut) => void {
-  let due = new Set<FanOut>();
-  let lastMs = Number.NEGATIVE_INFINITY;
-  function flush(): void {
-    lastMs = clock.monotonic();
-    const fanOuts = due;
-    due = new Set();
-    for (const fanOut of fanOuts) fanOut.flush();
-  }
-  return (fanOut) => {
-    if (due.size === 0) {
-      const waitMs = lastMs + everyMs - clock.monotonic();
-      if (waitMs > 1) clock.setTimer(flush, waitMs);
-      else defer(flush);
-    }
-    due.add(fanOut);
-  };
-}
-
 function isEmpty(selectable: SelectableFields | undefined): boolean {
   return selectable === undefined || Object.keys(selectable).length === 0;
 }
@@ -140,7 +114,7 @@ function createFactory(
   const shared = {
     revision,
     loaded: () => applier.loaded,
-    schedule: createFlusher(deps, settings.flushMs, (task) => void defer(task)),
+    schedule: createFlusher(clock, settings.flushMs, (task) => void defer(task)),
     setTimer: clock.setTimer.bind(clock),
     random,
     onError: (error: unknown) => log.error({ err: asError(error) }, 'Listener of the cache failed'),
