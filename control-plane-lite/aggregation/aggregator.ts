@@ -49,6 +49,8 @@ export interface Aggregator {
   readonly extraGroups: () => readonly ExtraGroup[];
   /** Whether another server has the resource, as far as is known. */
   readonly serves: (info: RequestInfo) => boolean;
+  /** The groups' versions of other servers, as they are right now. */
+  readonly apis: () => Iterable<RemoteApi>;
   /** What the servers have in namespaces. */
   readonly content: OtherContent;
   /** Asks the servers, and shows what comes of it, until the signal fires. */
@@ -112,6 +114,7 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
       const api = table.find(group, version);
       return api !== undefined && table.resourcesOf(api.name)?.some(({ name }) => name === resource) === true;
     },
+    apis: () => table.all(),
     content: createRemoteContent({
       apis: () => table.all(),
       resourcesOf: (name) => table.resourcesOf(name),

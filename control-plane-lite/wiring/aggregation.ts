@@ -8,7 +8,7 @@ import { REQUEST_HEADER_NAME, type ServerIdentity } from '../identity/files.ts';
 import type { Core } from './core.ts';
 
 export interface Aggregation
-  extends Pick<Aggregator, 'delegate' | 'extraGroups' | 'serves' | 'content' | 'close'> {
+  extends Pick<Aggregator, 'delegate' | 'extraGroups' | 'serves' | 'apis' | 'content' | 'close'> {
   /** Works until the signal fires. The system's namespaces must be there. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -24,7 +24,7 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
     { ...deps, identity: identity.requestHeader },
     { direct: config.enableAggregatorRouting, answerTimeoutMs: config.requestTimeout },
   );
-  const { delegate, extraGroups, serves, content, close } = aggregator;
+  const { delegate, extraGroups, serves, apis, content, close } = aggregator;
 
   async function publish(signal: AbortSignal): Promise<void> {
     const configMaps = registry.find('', 'v1', 'configmaps');
@@ -45,6 +45,7 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
     delegate,
     extraGroups,
     serves,
+    apis,
     content,
     close,
     async run(signal) {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
+import { addAggregationMetrics } from '../aggregation/metrics.ts';
 import { createBuiltinSchema } from '../content/builtin-schema.ts';
 import { createContent } from '../content/content.ts';
 import { createStatusEncoder } from '../content/plain.ts';
@@ -46,6 +47,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
   const { aggregation } = more;
   const metrics = createMetricsRegistry();
   const stopMeasuring = addProcessMetrics(metrics);
+  if (aggregation !== undefined) addAggregationMetrics(metrics, aggregation.apis);
   const protobuf = createApiProtobuf(vocabulary);
   const health = createHealth(
     { clock, log },

@@ -61,6 +61,8 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocab
     test('it is available', async () => {
       const found = await plane.get(`${services}/${NAME}`);
       expect(conditionOf(found.body)).toMatchObject({ reason: 'Passed', message: 'all checks passed' });
+      const { text } = await plane.get('/metrics');
+      expect(text).toContain(`aggregator_unavailable_apiservice{name="${NAME}"} 0\n`);
     });
 
     test('requests arrive with who asks, and with nothing that the client claims', async () => {
@@ -201,6 +203,9 @@ describe('an extension server that is not there', () => {
       const reply = await plane.get(path);
       expect([reply.status, reply.body.reason]).toEqual([503, 'ServiceUnavailable']);
     }
+    expect((await plane.get('/metrics')).text).toContain(
+      `aggregator_unavailable_apiservice{name="${NAME}"} 1\n`,
+    );
     const groups = await plane.get('/apis', { accept });
     expect(groups.body.items.find(({ metadata }) => metadata.name === GROUP)).toMatchObject({
       versions: [{ version: 'v1', resources: [], freshness: 'Stale' }],
