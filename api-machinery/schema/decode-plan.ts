@@ -172,7 +172,8 @@ const STRUCTS: ReadonlySet<Scalar> = new Set<Scalar>([
 
 /** Whether a value is one that output leaves out. */
 export function isEmptyValue(value: unknown): boolean {
-  if (typeof value !== 'object' || value === null) return value === '' || value === 0 || value === false;
+  if (typeof value === 'string') return value === '';
+  if (typeof value !== 'object' || value === null) return value === 0 || value === false;
   if (Array.isArray(value)) return value.length === 0;
   for (const _ in value) return false;
   return true;

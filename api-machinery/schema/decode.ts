@@ -53,11 +53,13 @@ class Decoder {
   readonly #path: PathElement[];
   readonly #options: DecodeOptions;
   readonly #thorough: boolean;
+  readonly #dropsEmpty: boolean;
   #hidden = false;
 
   constructor(options: DecodeOptions, thorough: boolean) {
     this.#options = options;
     this.#thorough = thorough;
+    this.#dropsEmpty = options.emptyFields === 'drop';
     this.#path = options.path === undefined ? [] : [...options.path];
   }
 
@@ -193,7 +195,7 @@ class Decoder {
     this.#hidden = outer;
     this.#path.pop();
     if (decoded === undefined && member.required) decoded = zeroValue(value);
-    if (member.omitEmpty && this.#options.emptyFields === 'drop' && isEmptyValue(decoded)) return;
+    if (this.#dropsEmpty && member.omitEmpty && isEmptyValue(decoded)) return;
     if (decoded !== undefined) result[name] = decoded;
   }
 
