@@ -25,7 +25,10 @@ export interface EndpointDeps {
 
 export const callerOf = (request: ApiRequest): Caller => ({
   user: request.user,
-  signal: request.signal,
+  // Made when first asked for, which it seldom is.
+  get signal() {
+    return request.signal;
+  },
   warn: (text) => request.warn(text),
   annotate: (key, value) => request.annotate(key, value),
 });

@@ -1,6 +1,7 @@
 /** What every verb is handed, and the small steps that all of them share. */
 import { randomUUID } from 'node:crypto';
 import type { Clock } from '#api/kit/clock.ts';
+import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { objectModified, type Subject } from '#api/meta/status-errors.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
@@ -82,7 +83,9 @@ export function admissionRequest(
     user: caller.user,
     dryRun: options.dryRun,
     options: {},
-    signal: caller.signal,
+    get signal() {
+      return caller.signal;
+    },
     warn: (text) => caller.warn(text),
     annotate: (key, value) => caller.annotate(key, value),
   };
@@ -176,6 +179,16 @@ export function storedNow(deps: VerbDeps, ref: ObjectRef, revision: number): Cac
 /** The object as it is after a write: a copy with its new version. What was stored is shared and stays as it is. */
 export function withResourceVersion(object: ApiObject, revision: number): ApiObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
+}
+
+/** Faults of validation after those of reading, which are told once. */
+export function withReadFaults(
+  { faults: read = [] }: WriteOptions,
+  faults: readonly FieldError[],
+): readonly FieldError[] {
+  if (read.length === 0) return faults;
+  const fields = new Set(read.map(({ field }) => field));
+  return [...read, ...faults.filter(({ field }) => !fields.has(field))];
 }
 
 /** Bytes to be stored under the key; the cache learns what they were made of. */
