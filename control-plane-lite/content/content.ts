@@ -47,7 +47,13 @@ const reading = (
   request: ApiRequest,
   validation: FieldValidation,
   duplicates: ReadOptions['duplicates'],
-): ReadOptions => ({ validation, duplicates, warn: (text) => request.warn(text) });
+  words: ReadOptions['words'],
+): ReadOptions => ({
+  validation,
+  duplicates,
+  warn: (text) => request.warn(text),
+  ...(words === undefined ? {} : { words }),
+});
 
 /** What a resource's objects look like to the client of a request.
  *  @throws StatusError NotAcceptable, BadRequest */
@@ -86,17 +92,17 @@ export function createContent(given: ContentDeps): Content {
   }
 
   return {
-    async readObject(request, target, validation) {
+    async readObject(request, target, validation, words) {
       const format = bodyFormat(
         request.headers['content-type'],
         bodyOffer(target.schema.typeRef),
         vocabulary,
       );
       const { value, duplicates } = await parseBody(await request.readBody(), format, target, readers);
-      return readObjectValue(value, target, reading(request, validation, duplicates));
+      return readObjectValue(value, target, reading(request, validation, duplicates, words));
     },
-    checkObject: (request, value, target, validation) =>
-      readPatchedValue(value, target, reading(request, validation, [])),
+    checkObject: (request, value, target, validation, words) =>
+      readPatchedValue(value, target, reading(request, validation, [], words)),
     async readOptions(request, kind) {
       const body = await request.readBody();
       if (body.length === 0) return undefined;
@@ -108,7 +114,7 @@ export function createContent(given: ContentDeps): Content {
       const isCustom = resource !== undefined && resource.schema.typeRef === undefined;
       const type = patchTypeOf(request.headers['content-type'], isCustom);
       const { value, duplicates } = await parsePatch(await request.readBody(), type, 'Patch', readers);
-      checkDuplicates(reading(request, validation, duplicates));
+      checkDuplicates(reading(request, validation, duplicates, undefined));
       return { type, value };
     },
     checkAccept(request, resource) {

@@ -22,6 +22,9 @@ export interface ReadOptions {
   /** Keys given twice, from the parser. */
   readonly duplicates: readonly FieldError[];
   readonly warn: (text: string) => void;
+  /** Takes what makes the object invalid without keeping it from being read, to be told along with other faults;
+   *  without it such an object is refused at once. */
+  readonly words?: FieldError[];
 }
 
 /** A client that ignores the first hundred ignores the rest. */
@@ -88,10 +91,12 @@ const onlyWords = (errors: readonly FieldError[]): boolean =>
 function checkFaults(
   { errors, object }: DecodedObject,
   { kind, apiVersion }: TypeMeta,
+  { words }: ReadOptions,
   unreadable: (why: string) => StatusError,
 ): void {
   if (errors.length === 0) return;
   if (onlyWords(errors)) {
+    if (words !== undefined) return void words.push(...errors);
     throw invalid({ group: groupOf(apiVersion), name: kind }, object.metadata.name ?? '', errors);
   }
   throw unreadable(errors.map(formatFieldError).join(', '));
@@ -112,7 +117,7 @@ function handleStrict(
 export function readObjectValue(value: unknown, target: BodyTarget, options: ReadOptions): ApiObject {
   const decoded = target.schema.decode(withTypeMeta(value, target));
   const refuse = (why: string): StatusError => cannotBeHandled(target, target, why);
-  checkFaults(decoded, target, refuse);
+  checkFaults(decoded, target, options, refuse);
   handleStrict(strictTexts(options.duplicates, decoded.unknown), options, refuse);
   return decoded.object;
 }
@@ -126,7 +131,7 @@ export function readPatchedValue(value: unknown, target: BodyTarget, options: Re
     invalid(subject, decoded.object.metadata.name ?? '', [
       { kind: 'FieldValueInvalid', field: 'patch', detail },
     ]);
-  checkFaults(decoded, target, refuse);
+  checkFaults(decoded, target, options, refuse);
   handleStrict(strictTexts(options.duplicates, decoded.unknown), options, refuse);
   return decoded.object;
 }

@@ -1,4 +1,5 @@
 /** What the endpoints need of content: bodies as values, and objects as responses in the form that a client accepts. */
+import type { FieldError } from '#api/meta/field-error.ts';
 import type { ByteSink, CachedObject, EventEncoder } from '../cache/contract.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
@@ -40,13 +41,20 @@ export interface Watching {
 
 export interface Content {
   /** @throws StatusError UnsupportedMediaType, BadRequest, Invalid */
-  readObject(request: ApiRequest, target: BodyTarget, validation: FieldValidation): Promise<ApiObject>;
+  readObject(
+    request: ApiRequest,
+    target: BodyTarget,
+    validation: FieldValidation,
+    /** Takes faults that leave the object readable, to be told along with others; else they are thrown. */
+    words?: FieldError[],
+  ): Promise<ApiObject>;
   /** A value that was made here (patched), checked as a body is. */
   checkObject(
     request: ApiRequest,
     value: unknown,
     target: BodyTarget,
     validation: FieldValidation,
+    words?: FieldError[],
   ): ApiObject;
   /** The body as options of this kind; `undefined` if it is empty. */
   readOptions(request: ApiRequest, kind: string): Promise<Readonly<Record<string, unknown>> | undefined>;

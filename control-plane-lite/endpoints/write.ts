@@ -1,5 +1,6 @@
 /** create, update and patch. Source: document 1, 4.2, 4.8 and 4.9. */
 import { copyJson } from '#api/codec/copy-json.ts';
+import type { FieldError } from '#api/meta/field-error.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import { applyPatchObject } from '../apply/apply-patch.ts';
@@ -27,8 +28,10 @@ export async function createEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
-  const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation);
-  const outcome = await deps.verbs.create(refOf(request, resource), object, query, callerOf(request));
+  const faults: FieldError[] = [];
+  const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
+  const options = faults.length === 0 ? query : { ...query, faults };
+  const outcome = await deps.verbs.create(refOf(request, resource), object, options, callerOf(request));
   return deps.content.object(request, resource, 201, outcome);
 }
 
@@ -40,14 +43,15 @@ export async function updateEndpoint(
 ): Promise<ApiResponse> {
   deps.content.checkAccept(request, resource);
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'UpdateOptions');
-  const given = await deps.content.readObject(request, targetOf(resource), query.fieldValidation);
+  const faults: FieldError[] = [];
+  const given = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
   const { subresource } = request.info;
   const allowCreate = subresource === '' && (resource.stored ?? resource).strategy.createOnUpdate === true;
   const outcome = await deps.verbs.update(
     refOf(request, resource),
     // Each attempt works on a copy of its own.
     () => copyJson(given),
-    { ...query, allowCreate, ...(subresource === '' ? {} : { subresource }) },
+    { ...query, faults, allowCreate, ...(subresource === '' ? {} : { subresource }) },
     callerOf(request),
   );
   return deps.content.object(request, resource, outcome.created === true ? 201 : 200, outcome);
@@ -64,11 +68,13 @@ export async function patchEndpoint(
   const force = checkForce(request, patch);
   const { subresource } = request.info;
   const apply = patch.type === 'apply';
+  const faults: FieldError[] = [];
   const outcome = await deps.verbs.update(
     refOf(request, resource),
-    changeOf(deps, request, resource, patch, { query, force }),
+    changeOf(deps, request, resource, patch, { query, force, faults }),
     {
       ...query,
+      faults,
       allowCreate: apply && subresource === '',
       manage: apply ? 'apply' : 'update',
       ...(subresource === '' ? {} : { subresource }),
@@ -97,15 +103,25 @@ export function checkForce({ query }: ApiRequest, { type }: PatchBody): boolean 
   return false;
 }
 
+interface PatchTerms {
+  readonly query: WriteQuery;
+  readonly force: boolean;
+  /** Those of the last attempt, to be told with the ones of validation. */
+  readonly faults: FieldError[];
+}
+
 function changeOf(
   deps: EndpointDeps,
   request: ApiRequest,
   resource: Resource,
   patch: PatchBody,
-  { query, force }: { readonly query: WriteQuery; readonly force: boolean },
+  { query, force, faults }: PatchTerms,
 ): Change {
   const target = targetOf(resource);
+  const check = (value: unknown): ApiObject =>
+    deps.content.checkObject(request, value, target, query.fieldValidation, faults);
   return (live) => {
+    faults.length = 0;
     if (patch.type === 'apply') {
       const { object, changed } = applyPatchObject({
         live,
@@ -120,10 +136,10 @@ function changeOf(
       });
       if (!changed && live !== undefined) return live;
       checkAppliedName(request, object);
-      return deps.content.checkObject(request, object, target, query.fieldValidation);
+      return check(object);
     }
     if (live === undefined) throw new StatusError('NotFound', 'nothing to patch');
-    return deps.content.checkObject(request, patched(live, patch, resource), target, query.fieldValidation);
+    return check(patched(live, patch, resource));
   };
 }
 

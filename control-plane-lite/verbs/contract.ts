@@ -1,5 +1,6 @@
 /** What can be done with resources, apart from HTTP: the endpoints call it for clients, controllers call it
  *  directly. Every failure is a StatusError. */
+import type { FieldError } from '#api/meta/field-error.ts';
 import type { FieldRequirement } from '#api/meta/field-selectors.ts';
 import type { Requirement } from '#api/meta/selectors.ts';
 import type { CachedObject } from '../cache/contract.ts';
@@ -26,6 +27,9 @@ export interface WriteOptions {
   readonly fieldManager: string;
   /** Faults of decoding that depend on `fieldValidation` are the caller's matter. */
   readonly subresource?: string;
+  /** Faults that were found when the object was read, to be told with those of validation. A change may set them
+   *  anew each time it is called. */
+  readonly faults?: readonly FieldError[];
 }
 
 export interface Preconditions {

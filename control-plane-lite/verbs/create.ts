@@ -16,6 +16,7 @@ import {
   storeKey,
   strategyContext,
   type VerbDeps,
+  withReadFaults,
   withResourceVersion,
   write,
 } from './deps.ts';
@@ -60,7 +61,7 @@ export async function attemptCreate(
   const draft = await toDecidingVersion(resource, object);
   const base = decidingResource(resource);
   prepareForCreate(base, draft, context, newUid(deps));
-  const faults = validateCreate(base, draft, context);
+  const faults = withReadFaults(options, validateCreate(base, draft, context));
   if (faults.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', faults);
   const named = { ...ref, name: draft.metadata.name ?? '' };
   await deps.admission.validate(

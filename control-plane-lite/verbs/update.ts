@@ -24,6 +24,7 @@ import {
   storeKey,
   strategyContext,
   type VerbDeps,
+  withReadFaults,
   withResourceVersion,
   write,
 } from './deps.ts';
@@ -235,7 +236,7 @@ async function prepare(
   const base = decidingResource(ref.resource);
   const subresource = options.subresource ?? '';
   prepareForUpdate(base, draft, old, context, subresource);
-  const faults = validateUpdate(base, draft, old, context, subresource);
+  const faults = withReadFaults(options, validateUpdate(base, draft, old, context, subresource));
   if (faults.length > 0) throw invalid(kindSubject(ref.resource), ref.name, faults);
   await deps.admission.validate(admissionRequest('UPDATE', ref, { object: draft, old }, options, caller));
   for (const text of base.strategy.warnings?.(draft, old) ?? []) caller.warn(text);

@@ -1,7 +1,7 @@
 /** Defaults, validation and what may not change, through the kinds. Document 1, 9.5, and the table of defaults. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { samples } from './kinds.ts';
-import { type Json, pod, type Reply, usePlane } from './support.ts';
+import { type Json, MERGE, pod, type Reply, STRATEGIC, usePlane } from './support.ts';
 
 const fieldsOf = ({ body }: Reply): readonly string[] =>
   (body.details?.causes ?? []).map(({ field = '' }) => field).toSorted((a, b) => (a < b ? -1 : 1));
@@ -320,8 +320,28 @@ describe('kinds', () => {
     ['replicasets', { spec: { selector: null } }, ['spec.selector']],
     ['jobs', { spec: { parallelism: -1, backoffLimit: -1 } }, ['spec.backoffLimit', 'spec.parallelism']],
     ['jobs', template({ restartPolicy: 'Always' }), ['spec.template.spec.restartPolicy']],
-    ['cronjobs', { spec: { schedule: 'sometimes' } }, ['spec.schedule']],
-    ['cronjobs', { spec: { concurrencyPolicy: 'X' } }, ['spec.concurrencyPolicy']],
+    [
+      'cronjobs',
+      { spec: { schedule: 'sometimes', concurrencyPolicy: 'X' } },
+      ['spec.concurrencyPolicy', 'spec.schedule'],
+    ],
+    [
+      'pods',
+      { spec: { ...containers({ name: 'A', imagePullPolicy: 'Often' }), restartPolicy: 'Perhaps' } },
+      ['spec.containers[0].imagePullPolicy', 'spec.containers[0].name', 'spec.restartPolicy'],
+    ],
+    [
+      'services',
+      {
+        spec: {
+          ports: [
+            { name: 'a', port: 0 },
+            { port: 80, protocol: 'X' },
+          ],
+        },
+      },
+      ['spec.ports[0].port', 'spec.ports[0].targetPort', 'spec.ports[1].name', 'spec.ports[1].protocol'],
+    ],
     ['horizontalpodautoscalers v2', { spec: { minReplicas: 5, maxReplicas: 3 } }, ['spec.maxReplicas']],
     ['poddisruptionbudgets v1', { spec: { minAvailable: 1, maxUnavailable: 1 } }, ['spec']],
     [
@@ -415,13 +435,28 @@ describe('kinds', () => {
     expect({ status: reply.status, fields: fieldsOf(reply) }).toEqual({ status: 422, fields });
   });
 
+  test('words that are none are told with other faults of a patch too', async () => {
+    const { one } = await create('cronjobs');
+    const spec = { schedule: 'sometimes', concurrencyPolicy: 'X' };
+    for (const type of [MERGE, STRATEGIC]) {
+      const reply = await plane.patch(one, { spec }, type);
+      expect({ status: reply.status, fields: fieldsOf(reply) }).toEqual({
+        status: 422,
+        fields: ['spec.concurrencyPolicy', 'spec.schedule'],
+      });
+    }
+    const put = await plane.put(one, merged((await plane.get(one)).body, { spec }));
+    expect(fieldsOf(put)).toEqual(['spec.concurrencyPolicy', 'spec.schedule']);
+    expect((await plane.patch(one, { spec: { schedule: '1 * * * *' } })).status).toBe(200);
+  });
+
   test.each<[string, Json]>([
     ['image', { spec: { containers: [{ name: 'main', image: 'alpine' }] } }],
     ['activeDeadlineSeconds', { spec: { activeDeadlineSeconds: 100 } }],
     ['tolerations', { spec: { tolerations: [{ key: 'k', operator: 'Exists' }] } }],
   ])('a pod’s %s may change', async (_, patch) => {
     const { one } = await create('pods');
-    const { status, body } = await plane.patch(one, patch, 'application/strategic-merge-patch+json');
+    const { status, body } = await plane.patch(one, patch, STRATEGIC);
     expect({ status, message: body.message }).toEqual({ status: 200 });
   });
 
@@ -432,7 +467,7 @@ describe('kinds', () => {
     ['containers', { spec: { containers: [{ name: 'more', image: 'x' }] } }],
   ])('a pod’s %s may not', async (_, patch) => {
     const { one } = await create('pods');
-    const reply = await plane.patch(one, patch, 'application/strategic-merge-patch+json');
+    const reply = await plane.patch(one, patch, STRATEGIC);
     expect(reply.status).toBe(422);
     expect(fieldsOf(reply).every((field) => field.startsWith('spec'))).toBe(true);
   });
