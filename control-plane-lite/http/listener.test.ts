@@ -165,6 +165,16 @@ describe('createListener', () => {
     expect(await readToEnd(socket)).toMatch(new RegExp(`^HTTP/1.1 ${code} `));
   });
 
+  test.each([
+    ['is coded in an unknown way', 'Transfer-Encoding: gzip\r\n\r\n'],
+    ['has a faulty part', 'Transfer-Encoding: chunked\r\n\r\n5\r\nhelloXX'],
+  ])('gives one answer to a request whose body %s', async (_name, rest) => {
+    await using server = await startTestServer({ certificate });
+    const socket = await open(server);
+    socket.write(`GET /version HTTP/1.1\r\nHost: x\r\n${rest}`);
+    expect((await readToEnd(socket)).match(/HTTP\/1\.1 /g)).toHaveLength(1);
+  });
+
   test('ends a connection that takes too long with its head', async () => {
     await using server = await startTestServer({ certificate, options: { headTimeoutMs: 100 } });
     const socket = await open(server);

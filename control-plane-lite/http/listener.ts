@@ -204,7 +204,9 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
   server.on('connection', (socket: Socket) => sockets.accepted(socket, secure !== undefined));
   secure?.on('secureConnection', (socket) => sockets.secured(socket));
   // Faulty handshakes and heads; the socket is of no use any more.
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => answerFault(error, socket));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
+    answerFault(error, socket, connections.find(socket)?.reply),
+  );
   attach(server, deps, state);
   if (secure !== undefined) {
     attachStreams(secure, deps, state);
@@ -257,9 +259,14 @@ const FAULTS: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
 };
 
-function answerFault(error: NodeJS.ErrnoException, socket: Duplex): void {
+/** Whether a request is being answered, or was before the fault in its body showed: it gets no second answer. */
+const isAnswered = (reply: ServerResponse | undefined): boolean =>
+  reply?.headersSent === true && !(reply.writableFinished && reply.req.complete);
+
+function answerFault(error: NodeJS.ErrnoException, socket: Duplex, newest: ServerResponse | undefined): void {
   const isHttp = error.code?.startsWith('HPE_') === true || error.code === 'ERR_HTTP_REQUEST_TIMEOUT';
   if (!isHttp || !socket.writable) return void socket.destroy();
+  if (isAnswered(newest)) return void socket.end(() => socket.destroy());
   const status = FAULTS[error.code ?? ''] ?? '400 Bad Request';
   socket.end(`HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`, () => socket.destroy());
 }
