@@ -2,8 +2,9 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { Agent } from 'node:https';
 import { join } from 'node:path';
-import { Agent } from 'undici';
+
 import type { Told, Vitals } from './plane-process.ts';
 
 export interface Credentials {
@@ -68,7 +69,7 @@ export async function startPlaneChild(dir: string, flags: readonly string[] = []
   });
   const ready = await told(child, 'ready', complaints);
   const credentials = await credentialsIn(ready.platconfigFile);
-  const agent = new Agent({ connect: credentials, allowH2: false, connections: 64, pipelining: 1 });
+  const agent = new Agent({ ...credentials, keepAlive: true });
   return {
     url: ready.url,
     agent,
@@ -83,7 +84,7 @@ export async function startPlaneChild(dir: string, flags: readonly string[] = []
       return (await answer).vitals;
     },
     async [Symbol.asyncDispose]() {
-      await agent.destroy();
+      agent.destroy();
       if (child.exitCode !== null || child.signalCode !== null) return;
       const gone = once(child, 'exit');
       child.send('end');

@@ -1,5 +1,7 @@
 /** What must outlive all of it: objects that nobody touches, and that everything can still be read. */
-import { request } from 'undici';
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { request } from 'node:https';
 import type { PlaneChild } from './plane-child.ts';
 import type { Members, World } from './requests.ts';
 
@@ -7,6 +9,7 @@ import type { Members, World } from './requests.ts';
 export type Canaries = Readonly<Record<string, unknown>>;
 
 const PLACE = 'intact';
+const PATIENCE_MS = 30_000;
 
 interface Reply {
   readonly status: number;
@@ -20,13 +23,18 @@ async function call(
   options: { readonly body?: unknown; readonly accept?: string } = {},
 ): Promise<Reply> {
   const { body, accept = 'application/json' } = options;
-  const response = await request(url + path, {
+  const outgoing = request(url + path, {
+    agent,
     method,
-    dispatcher: agent,
     headers: { accept, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(PATIENCE_MS),
   });
-  return { status: response.statusCode, text: await response.body.text() };
+  const answered = once(outgoing, 'response') as Promise<[IncomingMessage]>;
+  outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+  const [response] = await answered;
+  const chunks: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer>) chunks.push(chunk);
+  return { status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') };
 }
 
 /** One object of every kind that has a namespace (events end by themselves), in a namespace of their own; the fuzzed
