@@ -15,9 +15,9 @@ const { ok, fails, run, json } = useKubectl(() => plane.server.platconfigFile);
 let jane: { readonly env: Readonly<Record<string, string>> };
 
 /** The administrator's file with a token instead of the administrator's certificate. */
-async function withToken(token: string): Promise<typeof jane> {
+async function withToken(token: string, name = token): Promise<typeof jane> {
   const config = JSON.parse(await readFile(plane.server.platconfigFile, 'utf8')) as Json;
-  const path = `${dir.path}/${token}.conf`;
+  const path = `${dir.path}/${name}.conf`;
   await writeFile(path, JSON.stringify({ ...config, users: [{ name: 'admin', user: { token } }] }));
   return { env: { KUBECONFIG: path } };
 }
@@ -87,5 +87,24 @@ test('the administrator acts as others, and others only if they may', async () =
   expect(account).toContain('User "system:serviceaccount:default:robot" cannot list');
   expect(await fails('get pods --as=joe', jane)).toContain(
     'users "joe" is forbidden: User "jane" cannot impersonate resource "users" in API group "" at the cluster scope',
+  );
+});
+
+test('a service account is let in with a token that was asked for', async () => {
+  await ok('create serviceaccount robot');
+  await ok('create rolebinding robots --clusterrole=view --serviceaccount=default:robot');
+  const path = '/api/v1/namespaces/default/serviceaccounts/robot/token';
+  const asked = await ok(`create --raw ${path} -f -`, {
+    input: {
+      kind: 'TokenRequest',
+      apiVersion: `authentication.${plane.words.apiGroupDomain}/v1`,
+      spec: { expirationSeconds: 600 },
+    },
+  });
+  const { status } = JSON.parse(asked) as { readonly status: { readonly token: string } };
+  const robot = await withToken(status.token, 'robot');
+  expect(await ok('get pods -o name', robot)).toBe('pod/web');
+  expect(await fails('delete pod web', robot)).toContain(
+    'User "system:serviceaccount:default:robot" cannot delete',
   );
 });
