@@ -20,6 +20,16 @@ const resources: Handler = () => ({
   body: Array.from({ length: BLOCKS }, () => Buffer.alloc(BLOCK, 'x')),
 });
 
+/** What can't be made smaller. */
+const randomAnswer =
+  (blocks: number): Handler =>
+  () => ({
+    kind: 'bytes',
+    status: 200,
+    contentType: 'text/plain',
+    body: Array.from({ length: blocks }, () => crypto.getRandomValues(Buffer.alloc(BLOCK))),
+  });
+
 describe('a large answer to a client that takes it in small pieces', () => {
   const warnings: string[] = [];
   const note = (warning: Error): void => void warnings.push(warning.name);
@@ -59,18 +69,28 @@ describe('a large answer to a client that takes it in small pieces', () => {
   });
 
   test('arrives whole and compressed, and leaves no listeners behind', async () => {
-    const random: Handler = () => ({
-      kind: 'bytes',
-      status: 200,
-      contentType: 'text/plain',
-      // What can't be made smaller.
-      body: Array.from({ length: BLOCKS / 4 }, () => crypto.getRandomValues(Buffer.alloc(BLOCK))),
-    });
-    await using server = await startTestServer({ certificate, resources: random });
+    await using server = await startTestServer({ certificate, resources: randomAnswer(BLOCKS / 4) });
     const session = connectHttp2(server.url, { ca: ca.cert });
     const stream = session.request({ ':path': '/api/v1/pods', 'accept-encoding': 'gzip' });
     expect(await readSlowly(stream)).toBeGreaterThan(SIZE / 4);
     expect(warnings).toEqual([]);
     session.destroy();
+  });
+
+  test('is given up, compressed or not, when the client goes', async () => {
+    await using server = await startTestServer({ certificate, resources: randomAnswer(BLOCKS) });
+    for (const encoding of ['gzip', 'identity']) {
+      const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: ca.cert });
+      socket.on('error', () => undefined);
+      await once(socket, 'secureConnect');
+      socket.write(`GET /api/v1/pods HTTP/1.1\r\nHost: x\r\nAccept-Encoding: ${encoding}\r\n\r\n`);
+      await once(socket, 'data');
+      socket.pause();
+      // Until nothing more finds room on the way.
+      for (let turn = 0; turn < 500; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+      socket.destroy();
+    }
+    await server.server.close({ drainMs: 1_000_000 });
+    expect(server.server.activeRequests).toBe(0);
   });
 });

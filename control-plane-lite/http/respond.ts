@@ -83,15 +83,29 @@ async function writeBlocks(exchange: Exchange, blocks: Iterable<Buffer>, clock: 
   endWatched(exchange, clock);
 }
 
+/** Until the stream takes more, or is given up. */
+function whenWritable(gzip: Gzip): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      gzip.off('drain', done);
+      gzip.off('close', done);
+      resolve();
+    };
+    gzip.on('drain', done);
+    gzip.on('close', done);
+  });
+}
+
 async function writeCompressed(exchange: Exchange, pieces: readonly Buffer[], clock: Clock): Promise<void> {
   const { createGzip } = await import('node:zlib');
   const gzip: Gzip = createGzip({ level: 1 });
   const feeding = (async () => {
     for (const block of blocksOf(pieces)) {
-      if (exchange.closed) break;
-      if (!gzip.write(block)) await new Promise((resolve) => gzip.once('drain', resolve));
+      if (exchange.closed || gzip.destroyed) break;
+      if (!gzip.write(block)) await whenWritable(gzip);
     }
-    gzip.end();
+    // Whoever reads is told that nothing more comes, even if that is of no use to anyone.
+    if (!gzip.destroyed) gzip.end();
   })();
   const drained = drainOf(exchange, clock);
   for await (const chunk of gzip) {
