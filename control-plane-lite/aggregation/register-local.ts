@@ -105,15 +105,17 @@ export async function runLocalRegistration(deps: RegisterLocalDeps, signal: Abor
     onError: (name, err) =>
       deps.log.warn({ err, apiService: name }, 'APIService could not be written; it is tried again'),
   });
-  const consider = (name: string): void =>
-    desired.has(name) ? queue.add(name) : queue.addAfter(name, PATIENCE_MS);
-  const following = cache.resource(resource.storage).follow(({ current }) => consider(current.name));
+  const following = cache
+    .resource(resource.storage)
+    .follow(({ current: { name } }) =>
+      desired.has(name) ? queue.add(name) : queue.addAfter(name, PATIENCE_MS),
+    );
   for (const name of desired.keys()) queue.add(name);
   registry.onChange(() => {
     const before = desired;
     desired = localApis(registry.all(), vocabulary);
     for (const name of new Set([...before.keys(), ...desired.keys()])) {
-      if (before.has(name) !== desired.has(name)) consider(name);
+      if (before.has(name) !== desired.has(name)) queue.add(name);
     }
   });
   await queue.run(signal);

@@ -39,6 +39,35 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocab
     expect((await plane.get(`${services}/v1.apiregistration.${words.apiGroupDomain}`)).status).toBe(404);
   });
 
+  test('definitions of custom resources bring theirs, and take them away', async () => {
+    const definitions = plane.path('apiextensions/v1', 'customresourcedefinitions');
+    await using watch = await plane.watch(
+      `${services}?watch=1&fieldSelector=metadata.name=v1.boats.example.com`,
+    );
+    await plane.post(definitions, {
+      metadata: { name: 'boats.boats.example.com' },
+      spec: {
+        group: 'boats.example.com',
+        scope: 'Cluster',
+        names: { plural: 'boats', kind: 'Boat' },
+        versions: [
+          { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
+        ],
+      },
+    });
+    const made = await watch.next();
+    expect(made).toMatchObject({
+      type: 'ADDED',
+      object: {
+        spec: { group: 'boats.example.com', version: 'v1', groupPriorityMinimum: 1000, versionPriority: 100 },
+      },
+    });
+    expect(Object.values(made?.object.metadata.labels ?? {})).toEqual(['true']);
+    expect((await plane.get('/apis/boats.example.com/v1/boats')).status).toBe(200);
+    await plane.delete(`${definitions}/boats.boats.example.com`);
+    expect(await watch.take(1)).toEqual(['DELETED v1.boats.example.com']);
+  });
+
   test('extension servers are told whom to believe', async () => {
     const map = await plane.get(
       `/api/v1/namespaces/${words.systemNamespace}/configmaps/extension-apiserver-authentication`,
