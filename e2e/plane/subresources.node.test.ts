@@ -167,6 +167,15 @@ describe('pods', () => {
     expect((await plane.post(`${folder}/pods`, late)).status).toBe(422);
   });
 
+  test.each(['log', 'exec?command=x', 'attach', 'portforward', 'proxy/x'])(
+    '%s is a way to the node, refused (503) while there is none',
+    async (rest) => {
+      const name = await made();
+      const answer = await plane.get(`${folder}/pods/${name}/${rest}`);
+      expect(answer).toMatchObject({ status: 503, body: { kind: 'Status', reason: 'ServiceUnavailable' } });
+    },
+  );
+
   describe('eviction', () => {
     const evict = (name: string, more: Json = {}): Promise<Reply> =>
       plane.post(`${folder}/pods/${name}/eviction`, { metadata: { name }, ...more });
