@@ -130,6 +130,14 @@ describe('the audit log', () => {
     expect(JSON.stringify(event)).not.toContain('guess');
   });
 
+  test('who acts as somebody else is recorded as both', async () => {
+    const { headers } = await plane.get('/api/v1/nodes', { 'impersonate-user': 'jane' });
+    expect(await eventOf(headers)).toMatchObject({
+      user: { groups: expect.arrayContaining(['system:masters']) as unknown },
+      impersonatedUser: { username: 'jane' },
+    });
+  });
+
   test('a watch is recorded when it begins and when it ends', async () => {
     const path = `${await plane.namespace()}/secrets?watch=1`;
     const stream = await plane.watch(path);
