@@ -8,7 +8,7 @@ const schema = (version: string, properties: object) =>
   createCustomSchema({
     apiVersion: `shop.example/${version}`,
     kind: 'Cake',
-    schema: { type: 'object', properties },
+    schema: () => ({ type: 'object', properties }),
     vocabulary: VOCABULARIES.plat,
   });
 const text = { type: 'string' };

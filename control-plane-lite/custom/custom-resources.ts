@@ -15,6 +15,8 @@ import { completeNames, holds, storagePrefix, storageVersion } from './definitio
 
 export interface CustomResourceOptions {
   readonly vocabulary: Vocabulary;
+  /** The definition once more: what of it is rarely needed is not held in memory. */
+  readonly again: () => CustomResourceDefinition;
   /** Fires when the resources are no longer served as they are. */
   readonly retired: AbortSignal;
   /** The definition's webhook, if it converts by one. */
@@ -139,14 +141,15 @@ export function customResources(
   const stored = storageVersion(definition);
   if (stored === undefined) return [];
   const { kind } = names;
+  const { again, vocabulary } = options;
   const schemas = new Map(
-    spec.versions.map(({ name, schema }) => [
+    spec.versions.map(({ name }, index) => [
       name,
       createCustomSchema({
         apiVersion: `${spec.group}/${name}`,
         kind,
-        schema: schema?.openAPIV3Schema,
-        vocabulary: options.vocabulary,
+        schema: () => again().spec.versions[index]?.schema?.openAPIV3Schema,
+        vocabulary,
       }),
     ]),
   );
@@ -175,7 +178,7 @@ export function storedObjects(definition: CustomResourceDefinition, vocabulary: 
   const schema = createCustomSchema({
     apiVersion: `${spec.group}/${version?.name ?? ''}`,
     kind: spec.names.kind,
-    schema: undefined,
+    schema: () => undefined,
     vocabulary,
   });
   const { plural, singular, kind, listKind } = completeNames(spec.names);

@@ -14,8 +14,9 @@ import { validateValue } from './validate-value.ts';
 export interface CustomSchemaOptions {
   readonly apiVersion: string;
   readonly kind: string;
-  /** `spec.versions[].schema.openAPIV3Schema` on the wire; absent: anything goes. */
-  readonly schema: unknown;
+  /** `spec.versions[].schema.openAPIV3Schema` on the wire, always the same; `undefined`: anything goes. Asked when the
+   *  first object comes: most definitions of a cluster are never used at one server. */
+  readonly schema: () => unknown;
   readonly vocabulary: Vocabulary;
 }
 
@@ -41,7 +42,7 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
   const schemaOf = (): JsonSchema => {
     const prefix = vocabulary.schemaExtensionPrefix;
     const anything = { ...ANYTHING, [`${prefix}preserve-unknown-fields`]: true };
-    schema ??= readJsonSchema(options.schema ?? anything, prefix);
+    schema ??= readJsonSchema(options.schema() ?? anything, prefix);
     return schema;
   };
   const planOf = (): SchemaPlan => {
@@ -79,9 +80,12 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
     adopt: (object) => complete(readRoot(planOf(), object, { vocabulary, trustMeta: true }).value),
     prune: (object) =>
       complete(readRoot(planOf(), object, { vocabulary, trustMeta: true, pruneOnly: true }).value),
-    describe: () => (isMembers(options.schema) ? options.schema : undefined),
+    describe() {
+      const given = options.schema();
+      return isMembers(given) ? given : undefined;
+    },
     get model() {
-      model ??= customModel(options.schema === undefined ? undefined : schemaOf(), vocabulary);
+      model ??= customModel(options.schema() === undefined ? undefined : schemaOf(), vocabulary);
       return model;
     },
   };

@@ -4,7 +4,7 @@ import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { CustomResourceDefinition } from '#api/schema/gen/apiextensions-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { Cache, CacheChange, WatchHandle } from '../cache/contract.ts';
+import type { Cache, CacheChange, CachedObject, WatchHandle } from '../cache/contract.ts';
 import type { Resource, StorageInfo } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import { customResources } from './custom-resources.ts';
@@ -50,7 +50,9 @@ export function followDefinitions(deps: RegistrarDeps, definitions: Resource): W
     return there === undefined || there.schema.typeRef === undefined;
   }
 
-  function make(definition: CustomResourceDefinition, retired: AbortSignal): readonly Resource[] {
+  function make(entry: CachedObject, retired: AbortSignal): readonly Resource[] {
+    const again = (): CustomResourceDefinition => definitionOf(entry.object());
+    const definition = again();
     const { conversion, names } = definition.spec;
     const { webhook } = conversion ?? {};
     const elsewhere =
@@ -64,6 +66,7 @@ export function followDefinitions(deps: RegistrarDeps, definitions: Resource): W
         : undefined;
     return customResources(definition, {
       vocabulary,
+      again,
       retired,
       ...(elsewhere === undefined ? {} : { elsewhere }),
     }).filter(isFree);
@@ -73,12 +76,13 @@ export function followDefinitions(deps: RegistrarDeps, definitions: Resource): W
     if (gone !== undefined) cache.forget(gone);
   }
 
-  function serve(name: string, definition: CustomResourceDefinition): void {
+  function serve(entry: CachedObject): void {
+    const { name } = entry;
     const before = served.get(name);
-    const signature = signatureOf(definition);
+    const signature = signatureOf(definitionOf(entry.object()));
     if (before?.signature === signature) return;
     const retire = new AbortController();
-    const resources = make(definition, retire.signal);
+    const resources = make(entry, retire.signal);
     served.set(name, { signature, resources, retire });
     registry.replace(
       (before?.resources ?? []).map(({ info }) => info),
@@ -104,7 +108,7 @@ export function followDefinitions(deps: RegistrarDeps, definitions: Resource): W
   function take({ type, current }: CacheChange): void {
     const definition = definitionOf(current.object());
     if (type === 'DELETED' || !isServed(definition)) withdraw(current.name);
-    else serve(current.name, definition);
+    else serve(current);
   }
 
   const following = cache.resource(definitions.storage).follow((change) => {

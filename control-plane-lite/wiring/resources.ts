@@ -7,7 +7,7 @@ import { selectServed } from '../config/runtime-config.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { cleanupFinalizer } from '../custom/definition.ts';
 import { dropExpressions, expressionWarnings } from '../custom/expressions.ts';
-import { definitionSchemaFaults, hasRulesIn } from '../custom/structural-schema.ts';
+import { definitionSchemaFaults, EXPRESSIONS_GATE, hasRulesIn } from '../custom/structural-schema.ts';
 import { builtinResources } from '../resources/builtin.ts';
 import type { ServiceAllocation } from '../resources/core/allocation/contract.ts';
 import { createServiceAllocation } from '../resources/core/allocation/service-allocation.ts';
@@ -39,7 +39,9 @@ export function createResources(
       vocabulary,
       schemaFaults: definitionSchemaFaults,
       dropDisabled: dropExpressions,
-      schemaWarnings: (definition) => expressionWarnings(definition, hasRulesIn(vocabulary)),
+      ...(gates.has(EXPRESSIONS_GATE) && {
+        schemaWarnings: (definition) => expressionWarnings(definition, hasRulesIn(vocabulary)),
+      }),
       cleanupFinalizer: cleanupFinalizer(vocabulary.apiGroupDomain),
     }),
   };
