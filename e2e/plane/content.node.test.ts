@@ -4,7 +4,16 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { parse as parseYaml } from 'yaml';
 import type { TypeMeta } from '#api/codec/api-protobuf/envelope.ts';
 import { samples, settled } from './kinds.ts';
-import { APPLY, type Body, configMap, type Json, pod, usePlane, VOCABULARY_NAMES } from './support.ts';
+import {
+  APPLY,
+  type Body,
+  configMap,
+  type Json,
+  pod,
+  usePlane,
+  VOCABULARY_NAMES,
+  workload,
+} from './support.ts';
 
 const isZero = (value: unknown): boolean =>
   value === 0 ||
@@ -235,4 +244,49 @@ describe.each(VOCABULARY_NAMES)('protobuf in the words of %s', (vocabulary) => {
       expect(await send('DELETE', one, options)).toMatchObject([200, {}]);
     },
   );
+
+  test('so are kinds that are not kept, and parts of others', async () => {
+    const ns = await plane.namespace();
+    const { words } = plane;
+    const send = async (method: string, to: string, body?: object): Promise<[number, Json]> => {
+      const content = body === undefined ? undefined : plane.protobuf.encode(body as Json & TypeMeta);
+      const answer = await plane.call(method, to, content, wire);
+      return [answer.status, plane.protobuf.decode(answer.bytes)];
+    };
+    await plane.post(`${ns}/pods`, pod('web'));
+    const target = { kind: 'Node', name: 'n1' };
+    const binding = { apiVersion: 'v1', kind: 'Binding', metadata: { name: 'web' }, target };
+    expect(await send('POST', `${ns}/pods/web/binding`, binding)).toMatchObject([
+      201,
+      { kind: 'Status', status: 'Success' },
+    ]);
+    const eviction = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'web' } };
+    expect(await send('POST', `${ns}/pods/web/eviction?dryRun=All`, eviction)).toMatchObject([
+      201,
+      { kind: 'Status' },
+    ]);
+    const apps = ns.replace('/api/v1', '/apis/apps/v1');
+    await plane.post(`${apps}/deployments`, workload('Deployment', 'web'));
+    const [, scale] = await send('GET', `${apps}/deployments/web/scale`);
+    expect(scale).toMatchObject({
+      kind: 'Scale',
+      apiVersion: 'autoscaling/v1',
+      spec: { replicas: 1 },
+      status: { selector: 'app=web' },
+    });
+    const scaled = await send('PUT', `${apps}/deployments/web/scale`, { ...scale, spec: { replicas: 3 } });
+    expect(scaled).toMatchObject([200, { kind: 'Scale', spec: { replicas: 3 } }]);
+    const apiVersion = `authorization.${words.apiGroupDomain}/v1`;
+    const review = {
+      apiVersion,
+      kind: 'SelfSubjectAccessReview',
+      spec: { nonResourceAttributes: { path: '/x', verb: 'get' } },
+    };
+    expect(await send('POST', `/apis/${apiVersion}/selfsubjectaccessreviews`, review)).toMatchObject([
+      201,
+      { kind: 'SelfSubjectAccessReview', apiVersion, status: { allowed: true } },
+    ]);
+    expect(await send('GET', `${ns}/pods/none`)).toMatchObject([404, { kind: 'Status', reason: 'NotFound' }]);
+    expect(await send('DELETE', `${ns}/pods`)).toMatchObject([200, { kind: 'Status', status: 'Success' }]);
+  });
 });

@@ -1,6 +1,6 @@
 /** Defaults, validation and what may not change, through the kinds. Document 1, 9.5, and the table of defaults. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { samples } from './kinds.ts';
+import { samples, settled } from './kinds.ts';
 import { type Json, MERGE, pod, type Reply, STRATEGIC, usePlane } from './support.ts';
 
 const fieldsOf = ({ body }: Reply): readonly string[] =>
@@ -32,10 +32,9 @@ describe('kinds', () => {
   async function create(kind: string, change: Json = {}): Promise<Reply & { readonly one: string }> {
     const sample = all.get(kind) ?? all.get(`${kind} v1`) ?? all.get(`${kind} v1beta2`);
     if (sample === undefined) throw new Error(`no sample of ${kind}`);
-    const base =
-      kind === 'customresourcedefinitions' || kind === 'apiservices'
-        ? {}
-        : { metadata: { name: `k-${(names += 1)}` } };
+    const base = /^(?:customresourcedefinitions|apiservices)/.test(kind)
+      ? {}
+      : { metadata: { name: `k-${(names += 1)}` } };
     const object = merged(merged(sample.object, base), change) as typeof sample.object;
     const reply = await plane.post(sample.path, object);
     return { ...reply, one: `${sample.path}/${object.metadata.name}` };
@@ -482,6 +481,37 @@ describe('kinds', () => {
   ])('a body that is %s is 400', async (_, body, status) => {
     const reply = await plane.post('/api/v1/namespaces/default/pods', body);
     expect(reply).toMatchObject({ status, body: { kind: 'Status', reason: 'BadRequest' } });
+  });
+
+  const CAREFUL = [
+    'apiservices',
+    'controllerrevisions',
+    'csidrivers',
+    'csinodes',
+    'csistoragecapacities',
+    'customresourcedefinitions',
+    'leases',
+    'mutatingwebhookconfigurations',
+    'poddisruptionbudgets',
+    'runtimeclasses',
+    'serviceaccounts',
+    'validatingwebhookconfigurations',
+    'volumeattachments',
+  ];
+  test.each([...all.keys()])('PUT of %s without a resourceVersion', async (kind) => {
+    const { one, status } = await create(kind);
+    expect([201, 409]).toContain(status);
+    const body = await settled(plane, one, all.get(kind)?.kind ?? '');
+    const { resourceVersion: version, ...metadata } = body.metadata;
+    const reply = await plane.put(one, { ...body, metadata });
+    const careful = CAREFUL.includes(kind.split(' ')[0] ?? '');
+    expect({ status: reply.status, fields: careful ? fieldsOf(reply) : [] }).toEqual({
+      status: careful ? 422 : 200,
+      fields: careful ? ['metadata.resourceVersion'] : [],
+    });
+    expect(
+      (await plane.put(one, { ...body, metadata: { ...metadata, resourceVersion: `${version}0` } })).status,
+    ).toBe(409);
   });
 
   test('names follow the rules of their kinds', async () => {
