@@ -42,6 +42,32 @@ describe('parseJsonBytes', () => {
     expect(parseJsonBytes(Buffer.from(json)).errors).toHaveLength(1);
   });
 
+  describe('of a large text', () => {
+    const many = '1,\n'.repeat(50_000);
+
+    test.each([
+      ['is cut off', `[${many}`, 50_001, 1],
+      ['is cut off in a word', `[${many}"a`, 50_001, 3],
+      ['has a control character', `[${many}"a\tb"]`, 50_001, 3],
+      ['goes on', `[${many}1] 2`, 50_001, 4],
+      ['is too deep', `[${many}${'['.repeat(200)}`, 50_001, 100],
+    ])('that %s tells the place', (_name, text, line, column) => {
+      expect(outcome(() => parseJsonBytes(Buffer.from(text)))).toEqual([expect.any(String), line, column]);
+    });
+
+    it('shows what is wrong where it knows no place', () => {
+      expect(() => parseJsonBytes(Buffer.from(`[${many}x]`))).toThrow(/Unexpected token 'x'/);
+    });
+
+    it('tells the first duplicate keys only, and has all of the rest', () => {
+      const members = Array.from({ length: 20_000 }, (_, index) => `"k${index}":1,"k${index}":2`);
+      const { value, errors } = parseJsonBytes(Buffer.from(`{"a":[{${members.join()}}],"b":1}`));
+      expect(errors).toHaveLength(100);
+      expect(errors[99]?.field).toBe('a[0].k99');
+      expect(value).toMatchObject({ a: [{ k19999: 2 }], b: 1 });
+    });
+  });
+
   it('refuses what is too deep or too large before it is parsed', () => {
     const deep = Buffer.from('['.repeat(1_000_000));
     expect(() => parseJsonBytes(deep)).toThrow(/deeper than 100/);

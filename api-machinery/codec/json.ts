@@ -37,12 +37,19 @@ class JsonReader {
   readonly #text: string;
   readonly #maxDepth: number;
   readonly #path: PathElement[] = [];
+  readonly #maxErrors: number;
   #offset = 0;
   #errors: FieldError[] = [];
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, maxDepth: number, maxErrors = Number.POSITIVE_INFINITY) {
     this.#text = text;
     this.#maxDepth = maxDepth;
+    this.#maxErrors = maxErrors;
+  }
+
+  /** What follows is not read any more. */
+  get #isEnough(): boolean {
+    return this.#errors.length >= this.#maxErrors;
   }
 
   get atEnd(): boolean {
@@ -144,7 +151,7 @@ class JsonReader {
       this.#path.push(list.length);
       list.push(this.#value(depth));
       this.#path.pop();
-      if (this.#close(']')) return list;
+      if (this.#isEnough || this.#close(']')) return list;
       this.#separator(']');
     }
   }
@@ -164,7 +171,7 @@ class JsonReader {
       this.#offset += 1;
       setMember(object, key, this.#value(depth));
       this.#path.pop();
-      if (this.#close('}')) return object;
+      if (this.#isEnough || this.#close('}')) return object;
       this.#separator('}');
     }
   }
@@ -201,6 +208,11 @@ export function parseJson(text: string, limits: Partial<TextLimits> = {}): JsonV
   const result = reader.read();
   if (!reader.atEnd) reader.fail('expected the end of the text after the value');
   return result;
+}
+
+/** The first keys, at most `most`, that an object has twice, in a text that is one JSON value. */
+export function findDuplicates(text: string, most: number, maxDepth: number): readonly FieldError[] {
+  return new JsonReader(text, maxDepth, most).read().errors;
 }
 
 /** Reads JSON values that follow each other, separated by white space or nothing.

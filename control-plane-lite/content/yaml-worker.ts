@@ -5,12 +5,16 @@ import { SyntaxFault } from '#api/codec/limits.ts';
 import { firstDocument } from './first-document.ts';
 import type { YamlAnswer } from './yaml-reader.ts';
 
+/** Nobody reads more. */
+const MAX_ERRORS = 100;
+
 function answer(text: string): YamlAnswer {
   try {
     for (const document of firstDocument(text)) {
       if (document === undefined) continue;
-      const { value, ...rest } = document;
-      return { kind: 'document', document: rest, json: JSON.stringify(value) };
+      const { value, errors, ...rest } = document;
+      const told = { ...rest, errors: errors.slice(0, MAX_ERRORS) };
+      return { kind: 'document', document: told, json: JSON.stringify(value) };
     }
     return { kind: 'nothing' };
   } catch (thrown) {
