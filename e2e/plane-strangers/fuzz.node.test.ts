@@ -1,5 +1,5 @@
 /** Requests of every kind that no honest client would send: none of them breaks the server or what it keeps.
- *  `FUZZ_SECONDS` for longer runs, `FUZZ_SEED` to have the same requests again. */
+ *  `FUZZ_SECONDS` for longer runs, `FUZZ_SEED` to have the same requests again, `FUZZ_VOCABULARY` for other words. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
@@ -12,17 +12,18 @@ import { expectReadable, plantCanaries, readCanaries } from './fuzz/state.ts';
 
 const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 12);
 const seed = process.env['FUZZ_SEED'];
+const vocabulary = process.env['FUZZ_VOCABULARY'] === 'kubernetes' ? 'kubernetes' : 'plat';
 const MIB = 1024 * 1024;
 
 describe('a fuzzed server', { timeout: (SECONDS + 90) * 1000 }, () => {
   const random = createRandom(...(seed === undefined ? [] : [Number(seed)]));
-  const words = VOCABULARIES.plat;
+  const words = VOCABULARIES[vocabulary];
   const world = createWorld(words, createApiProtobuf(words));
   let dir: TempDir;
   let plane: PlaneChild;
   beforeAll(async () => {
     dir = await createTempDir('na-fuzz-');
-    plane = await startPlaneChild(dir.path);
+    plane = await startPlaneChild(dir.path, ['--vocabulary', vocabulary]);
   });
   afterAll(async () => {
     await plane[Symbol.asyncDispose]();
