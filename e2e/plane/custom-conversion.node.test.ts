@@ -267,6 +267,9 @@ describe.each(VOCABULARY_NAMES)('conversion by a webhook (%s)', (vocabulary) => 
     });
     // What can't be converted can be removed still.
     stranger.answer = () => 500;
+    await dogs.create('max', { spec: { name: 'Max Dog' } }, 'v1');
+    expect((await plane.delete(`${dogs.collection('v2')}/max`)).body).toMatchObject({ status: 'Success' });
+    expect((await plane.get(`${dogs.collection('v1')}/max`)).status).toBe(404);
     await plane.delete(dogs.path);
     await untilGone(plane, dogs.name);
     expect((await plane.get(dogs.collection('v1'))).status).toBe(404);
