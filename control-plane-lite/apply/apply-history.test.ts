@@ -62,6 +62,21 @@ describe('coming from client-side apply', () => {
     expect(fieldsOf(object, 'client-side-apply')).not.toHaveProperty(['f:spec', 'f:replicas']);
   });
 
+  test('what defaults completed is still what was applied', () => {
+    const [tool] = CLIENT_SIDE_APPLY;
+    const { manager = '', annotation = '' } = tool ?? {};
+    const csa = thing({ selector: { x: '1' } });
+    const completed = { selector: { x: '1', filled: 'in' } };
+    const annotations = { [annotation]: JSON.stringify(csa) };
+    const live = update(undefined, 'client-side-apply', {
+      spec: completed,
+      metadata: { name: 'x', annotations },
+    });
+    expect(statusOf(() => apply(live, manager, csa)).code).toBe(409);
+    const canonical = (object: JsonObject): JsonObject => ({ ...object, spec: completed });
+    expect(apply(live, manager, csa, { canonical }).changed).toBe(true);
+  });
+
   test('what somebody else changed since remains a conflict', () => {
     const [tool] = CLIENT_SIDE_APPLY;
     const { manager = '', annotation = '' } = tool ?? {};

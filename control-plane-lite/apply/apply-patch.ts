@@ -40,6 +40,8 @@ export interface ApplyInput {
   /** Whether `status` can be changed only by its subresource. Default: it is so. */
   readonly hasStatus?: boolean;
   readonly convert?: Convert;
+  /** An object with its defaults, and values as they are stored. Default: as it is. */
+  readonly canonical?: (object: JsonObject) => JsonObject;
 }
 
 export interface ApplyResult {
@@ -163,7 +165,7 @@ function refuseConflicts(input: ApplyInput, live: ApiObject, found: readonly Con
   const left =
     annotation === undefined
       ? found
-      : withoutAllowed(found, fieldsLastApplied(live, annotation, input.model, scope));
+      : withoutAllowed(found, fieldsLastApplied(live, annotation, { ...input, scope }));
   if (left.length > 0) throw conflictError(left);
 }
 

@@ -20,16 +20,23 @@ export function annotationOf(manager: string): string | undefined {
   return CLIENT_SIDE_APPLY.find((tool) => tool.manager === manager)?.annotation;
 }
 
-/** Fields that client-side apply set and that have that value still: its tool may take them over. */
+export interface LastAppliedTerms {
+  readonly model: TypeModel;
+  readonly scope: Scope;
+  readonly canonical?: (object: JsonObject) => JsonObject;
+}
+
+/** Fields that client-side apply set and that have that value still: its tool may take them over. A value that was
+ *  only completed by defaults, or spelled in another way, is the same one.
+ *  Deviation: upstream compares what was written, and finds conflicts of a tool with itself. */
 export function fieldsLastApplied(
   live: ApiObject,
   annotation: string,
-  model: TypeModel,
-  scope: Scope,
+  { model, scope, canonical = (object) => object }: LastAppliedTerms,
 ): FieldSet {
   const last = parse(textOf(live, annotation));
   if (last === undefined || last['apiVersion'] !== live.apiVersion) return EMPTY_SET;
-  const changes = compareObjects(last, live, model, scope) ?? {};
+  const changes = compareObjects(canonical(last), live, model, scope) ?? {};
   const set = ownedFields(last, model, scope);
   const { added = EMPTY_SET, modified = EMPTY_SET, removed = EMPTY_SET } = changes;
   return difference(difference(difference(set, modified), added), removed);

@@ -133,9 +133,10 @@ function changeOf(
         apiVersion: target.apiVersion,
         subresource: request.info.subresource,
         hasStatus: resource.info.subresources.has('status'),
+        canonical: (last) => resource.schema.decode(last).object,
       });
       if (!changed && live !== undefined) return live;
-      checkAppliedName(request, object);
+      checkAppliedName(request, resource, object);
       return check(object);
     }
     if (live === undefined) throw new StatusError('NotFound', 'nothing to patch');
@@ -143,10 +144,11 @@ function changeOf(
   };
 }
 
-/** An applied object may leave out where it goes to, but not say another place. */
-function checkAppliedName({ info }: ApiRequest, { metadata }: ApiObject): void {
+/** An applied object may leave out where it goes to, but not say another place. The path of a namespace has its name
+ *  where others have that of their namespace. */
+function checkAppliedName({ info }: ApiRequest, resource: Resource, { metadata }: ApiObject): void {
   metadata.name ??= info.name;
-  if (info.namespace !== '') metadata.namespace ??= info.namespace;
+  if (resource.info.namespaced) metadata.namespace ??= info.namespace;
 }
 
 function patched(live: ApiObject, { type, value }: PatchBody, resource: Resource): unknown {

@@ -115,6 +115,38 @@ describe('server-side apply', () => {
     expect(await dataOf('e')).toEqual({ value: '2' });
   });
 
+  test('of what defaults complete, goes on from client-side apply too', async () => {
+    const env = [{ name: 'NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } }];
+    const resources = { requests: { cpu: 0.1, memory: '1024Mi' } };
+    const object = workload('StatefulSet', 'db', {
+      serviceName: 'db',
+      template: {
+        metadata: { labels: { app: 'db' } },
+        spec: {
+          containers: [{ name: 'main', image: 'db:1', env, resources }],
+          volumes: [{ name: 'v', projected: { sources: [{ serviceAccountToken: { path: 't' } }] } }],
+        },
+      },
+      volumeClaimTemplates: [
+        {
+          metadata: { name: 'data' },
+          spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+        },
+      ],
+    });
+    await apply(object);
+    expect(await apply(object, ' --server-side')).toBe('statefulset.apps/db serverside-applied');
+  });
+
+  test('of a namespace', async () => {
+    const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team', labels: { a: 'b' } } };
+    expect(await apply(object, ours)).toBe('namespace/team serverside-applied');
+    expect(await apply({ ...object, metadata: { name: 'team', labels: { a: 'c' } } }, ours)).toMatch(
+      /applied$/,
+    );
+    expect((await json('get namespace team')).metadata.labels).toMatchObject({ a: 'c' });
+  });
+
   test('writes nothing where nothing changes, whatever is said of nothing', async () => {
     const vague = configMap('f', '1', { labels: {}, annotations: {} });
     await apply(vague, ours);
