@@ -1,0 +1,128 @@
+/** What a credential plugin is asked, and what it answers. Pure; errors never quote an answer.
+ *  Source: document 2, sections 2.4 and 5.8. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import { parseDocuments } from '../codec/documents.ts';
+import { parseTime, TimeError } from '../meta/time.ts';
+import type { ExecSpec, InteractiveMode } from './exec-spec.ts';
+import { isObject } from './fields.ts';
+
+/** A certificate chain and its key, as PEM. */
+export interface CertificatePair {
+  readonly certificate: string;
+  readonly key: string;
+}
+
+/** What a plugin gave: a token, a certificate or both. */
+export interface ExecCredential {
+  readonly token?: string;
+  readonly certificate?: CertificatePair;
+  /** Unix ms; without it the credential holds until the server refuses it. */
+  readonly expiresAtMs?: number;
+}
+
+/** An answer that is not in the protocol. */
+export class ExecAnswerError extends Error {
+  override readonly name = 'ExecAnswerError';
+  readonly reason = 'BadExecAnswer';
+}
+
+/** The value of the variable that tells a plugin what is wanted. */
+export function formatExecInfo(spec: ExecSpec, interactive: boolean): string {
+  const { apiVersion, cluster } = spec;
+  return JSON.stringify({
+    kind: 'ExecCredential',
+    apiVersion,
+    spec: { ...(cluster === undefined ? {} : { cluster }), interactive },
+  });
+}
+
+/** Whether a plugin gets the standard input; `impossible` where it must have it and there is none. */
+export function decideInteractive(
+  mode: InteractiveMode,
+  hasTerminal: boolean,
+): 'interactive' | 'silent' | 'impossible' {
+  switch (mode) {
+    case 'Never':
+      return 'silent';
+    case 'IfAvailable':
+      return hasTerminal ? 'interactive' : 'silent';
+    case 'Always':
+      return hasTerminal ? 'interactive' : 'impossible';
+    default:
+      return mode satisfies never;
+  }
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+function readText(status: JsonObject, name: string): string {
+  const value = status[name];
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'string') throw new ExecAnswerError(`status.${name} must be a string`);
+  return value;
+}
+
+function readToken(status: JsonObject): string {
+  const token = readText(status, 'token').trim();
+  // oxlint-disable-next-line no-control-regex -- exactly what no header may contain
+  if (!/[\u0000-\u001f\u007f]/.test(token)) return token;
+  throw new ExecAnswerError('status.token must not contain control characters');
+}
+
+function readPair(status: JsonObject): CertificatePair | undefined {
+  const certificate = readText(status, 'clientCertificateData');
+  const key = readText(status, 'clientKeyData');
+  if (certificate === '' && key === '') return undefined;
+  if (certificate === '' || key === '') {
+    throw new ExecAnswerError('status.clientCertificateData and status.clientKeyData must be given together');
+  }
+  let fits = false;
+  try {
+    fits = new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    // The reason could quote a part of the key.
+    throw new ExecAnswerError('status.clientCertificateData and status.clientKeyData must be PEM');
+  }
+  if (!fits)
+    throw new ExecAnswerError('status.clientKeyData must be the key of status.clientCertificateData');
+  return { certificate, key };
+}
+
+function readExpiry(status: JsonObject): number | undefined {
+  const text = readText(status, 'expirationTimestamp');
+  if (text === '') return undefined;
+  try {
+    return parseTime(text);
+  } catch (cause) {
+    if (!(cause instanceof TimeError)) throw cause;
+    throw new ExecAnswerError('status.expirationTimestamp must be a time such as 2006-01-02T15:04:05Z');
+  }
+}
+
+/** Reads what a plugin printed that was asked in `apiVersion`.
+ *  @throws ExecAnswerError */
+export function parseExecCredential(text: string, apiVersion: string): ExecCredential {
+  const [document, second] = parseDocuments(text, { maxDepth: 20 });
+  if (document === undefined) throw new ExecAnswerError('the answer is empty');
+  const { value } = document;
+  if (second !== undefined || document.errors.length > 0 || !isObject(value)) {
+    throw new ExecAnswerError('the answer is not one JSON object');
+  }
+  if (value['kind'] !== 'ExecCredential') throw new ExecAnswerError('kind must be ExecCredential');
+  if (value['apiVersion'] !== apiVersion) {
+    throw new ExecAnswerError(`apiVersion must be ${apiVersion}, as configured`);
+  }
+  const { status } = value;
+  if (!isObject(status)) throw new ExecAnswerError('status must be an object');
+  const token = readToken(status);
+  const certificate = readPair(status);
+  const expiresAtMs = readExpiry(status);
+  if (token === '' && certificate === undefined) {
+    throw new ExecAnswerError('status must have a token, or a client certificate with its key');
+  }
+  return {
+    ...(token === '' ? {} : { token }),
+    ...(certificate === undefined ? {} : { certificate }),
+    ...(expiresAtMs === undefined ? {} : { expiresAtMs }),
+  };
+}
