@@ -49,6 +49,11 @@ export interface Vocabulary {
   readonly componentPrefix: string;
   /** Last part of the signer's name for clients of the API server. */
   readonly apiServerClientSigner: string;
+  /** Last parts of the names of the signers for node agents: as clients of the API server, and as servers. */
+  readonly nodeClientSigner: string;
+  readonly nodeServingSigner: string;
+  /** Type of Secrets that hold bootstrap tokens. */
+  readonly secretTypeBootstrapToken: string;
   /** Marks roles and bindings that the server makes, and those that it keeps as they should be. */
   readonly labelBootstrapping: string;
   readonly annotationAutoUpdate: string;
@@ -99,6 +104,9 @@ const plat: Vocabulary = {
   schemaExtensionPrefix: 'x-plat-',
   componentPrefix: 'plat',
   apiServerClientSigner: 'apiserver-client',
+  nodeClientSigner: 'apiserver-client-nodeagent',
+  nodeServingSigner: 'nodeagent-serving',
+  secretTypeBootstrapToken: 'bootstrap.plat.io/token',
   labelBootstrapping: 'plat.io/bootstrapping',
   annotationAutoUpdate: 'rbac.authorization.plat.io/autoupdate',
 };
@@ -140,6 +148,9 @@ const kubernetes: Vocabulary = {
   schemaExtensionPrefix: 'x-kubernetes-',
   componentPrefix: 'kube',
   apiServerClientSigner: 'kube-apiserver-client',
+  nodeClientSigner: 'kube-apiserver-client-kubelet',
+  nodeServingSigner: 'kubelet-serving',
+  secretTypeBootstrapToken: 'bootstrap.kubernetes.io/token',
   labelBootstrapping: 'kubernetes.io/bootstrapping',
   annotationAutoUpdate: 'rbac.authorization.kubernetes.io/autoupdate',
 };

@@ -7,11 +7,12 @@ import { ConfigError } from './config/parse.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { createOwnService, type OwnService } from './controllers/own-service/controller.ts';
 import { shutDown } from './http/shutdown.ts';
-import { loadIdentity, writeAdminPlatconfig } from './identity/files.ts';
+import { loadIdentity, type ServerIdentity, writeAdminPlatconfig } from './identity/files.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
 import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
 import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
+import { runCertificates } from './wiring/certificates.ts';
 import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
@@ -62,7 +63,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const working = new AbortController();
   const work = runBackground(
     core,
-    { aggregation, custom, ownService: ownServiceOf(core, port) },
+    { aggregation, custom, ownService: ownServiceOf(core, port), identity },
     beginning,
     working.signal,
   );
@@ -98,6 +99,7 @@ interface BackgroundParts {
   readonly aggregation: Aggregation | undefined;
   readonly custom: CustomResources;
   readonly ownService: OwnService;
+  readonly identity: ServerIdentity;
 }
 
 function ownServiceOf({ config, ...core }: Core, port: number): OwnService {
@@ -112,7 +114,7 @@ function ownServiceOf({ config, ...core }: Core, port: number): OwnService {
 /** What goes on beside the requests. `beginning.done` is set when what every server begins with is there. */
 async function runBackground(
   core: Core,
-  { aggregation, custom, ownService }: BackgroundParts,
+  { aggregation, custom, ownService, identity }: BackgroundParts,
   beginning: { done: boolean },
   signal: AbortSignal,
 ): Promise<void> {
@@ -123,6 +125,7 @@ async function runBackground(
     beginning.done = true;
     await Promise.all([
       runControllers(core, aggregation?.content, signal),
+      runCertificates(core, identity.authority, signal),
       custom.run(signal),
       aggregation?.run(signal),
       ownService.run(signal),

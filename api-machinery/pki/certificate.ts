@@ -15,12 +15,44 @@ import * as der from './der.ts';
 import { formatPem } from './pem.ts';
 
 export interface Subject {
+  /** Empty: there is none. */
   readonly commonName: string;
   /** Groups of a user. */
   readonly organizations?: readonly string[];
+  /** Further attributes, by their dotted identifiers. */
+  readonly others?: readonly { readonly oid: string; readonly value: string }[];
 }
 
-export type ExtendedUsage = 'serverAuth' | 'clientAuth';
+/** Bits of KeyUsage by number. */
+const KEY_USAGE_BITS = {
+  digitalSignature: 0,
+  contentCommitment: 1,
+  keyEncipherment: 2,
+  dataEncipherment: 3,
+  keyAgreement: 4,
+  certSign: 5,
+  crlSign: 6,
+  encipherOnly: 7,
+  decipherOnly: 8,
+} as const;
+
+const EXTENDED_USAGES = {
+  any: '2.5.29.37.0',
+  serverAuth: '1.3.6.1.5.5.7.3.1',
+  clientAuth: '1.3.6.1.5.5.7.3.2',
+  codeSigning: '1.3.6.1.5.5.7.3.3',
+  emailProtection: '1.3.6.1.5.5.7.3.4',
+  ipsecEndSystem: '1.3.6.1.5.5.7.3.5',
+  ipsecTunnel: '1.3.6.1.5.5.7.3.6',
+  ipsecUser: '1.3.6.1.5.5.7.3.7',
+  timeStamping: '1.3.6.1.5.5.7.3.8',
+  ocspSigning: '1.3.6.1.5.5.7.3.9',
+  microsoftSgc: '1.3.6.1.4.1.311.10.3.3',
+  netscapeSgc: '2.16.840.1.113730.4.1',
+} as const;
+
+export type KeyUsage = keyof typeof KEY_USAGE_BITS;
+export type ExtendedUsage = keyof typeof EXTENDED_USAGES;
 
 export interface CertificateTerms {
   readonly subject: Subject;
@@ -28,6 +60,10 @@ export interface CertificateTerms {
   readonly publicKey: KeyObject;
   readonly dnsNames?: readonly string[];
   readonly ipAddresses?: readonly string[];
+  readonly emailAddresses?: readonly string[];
+  readonly uris?: readonly string[];
+  /** Default: digitalSignature and keyEncipherment. */
+  readonly keyUsages?: readonly KeyUsage[];
   /** Default: none. */
   readonly extendedUsages?: readonly ExtendedUsage[];
   readonly notBefore: Date;
@@ -49,8 +85,6 @@ const OIDS = {
   subjectAltName: '2.5.29.17',
   subjectKeyId: '2.5.29.14',
   authorityKeyId: '2.5.29.35',
-  serverAuth: '1.3.6.1.5.5.7.3.1',
-  clientAuth: '1.3.6.1.5.5.7.3.2',
   ecdsaWithSha256: '1.2.840.10045.4.3.2',
   rsaWithSha256: '1.2.840.113549.1.1.11',
 } as const;
@@ -60,12 +94,13 @@ export const createKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve
 
 export const formatKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' });
 
-function name({ commonName, organizations = [] }: Subject): der.Asn1 {
+function name({ commonName, organizations = [], others = [] }: Subject): der.Asn1 {
   const attribute = (type: string, value: string): der.Asn1 =>
     der.set(der.sequence(der.oid(type), der.utf8(value)));
   return der.sequence(
     ...organizations.map((organization) => attribute(OIDS.organization, organization)),
-    attribute(OIDS.commonName, commonName),
+    ...others.map(({ oid, value }) => attribute(oid, value)),
+    ...(commonName === '' ? [] : [attribute(OIDS.commonName, commonName)]),
   );
 }
 
@@ -98,19 +133,37 @@ const keyId = (key: KeyObject): Buffer =>
     .digest()
     .subarray(0, 20);
 
-/** Bits of KeyUsage: digitalSignature and keyEncipherment; keyCertSign and cRLSign for an authority as well. */
-const usageBits = (authority: boolean): der.Asn1 =>
-  authority ? der.bits(Buffer.from([0b1010_0110]), 1) : der.bits(Buffer.from([0b1010_0000]), 5);
+const AUTHORITY_USAGES: readonly KeyUsage[] = ['digitalSignature', 'keyEncipherment', 'certSign', 'crlSign'];
+const DEFAULT_USAGES: readonly KeyUsage[] = ['digitalSignature', 'keyEncipherment'];
+
+/** A list of named bits, without zeros at its end. */
+function usageBits(usages: readonly KeyUsage[]): der.Asn1 {
+  const numbers = usages.map((usage) => KEY_USAGE_BITS[usage]);
+  const last = Math.max(...numbers);
+  const bytes = Buffer.alloc((last >> 3) + 1);
+  for (const number of numbers) bytes[number >> 3] = (bytes[number >> 3] ?? 0) | (0x80 >> (number & 7));
+  return der.bits(bytes, 7 - (last & 7));
+}
+
+function alternativeNames(terms: CertificateTerms): readonly der.Asn1[] {
+  const { dnsNames = [], ipAddresses = [], emailAddresses = [], uris = [] } = terms;
+  const text = (tag: number) => (value: string) => der.taggedBytes(tag, Buffer.from(value, 'ascii'));
+  return [
+    ...dnsNames.map(text(2)),
+    ...emailAddresses.map(text(1)),
+    ...ipAddresses.map((address) => der.taggedBytes(7, addressBytes(address))),
+    ...uris.map(text(6)),
+  ];
+}
 
 function extensions(terms: CertificateTerms, issuerKey: KeyObject, authority: boolean): der.Asn1 {
-  const { dnsNames = [], ipAddresses = [], extendedUsages = [] } = terms;
-  const alternatives = [
-    ...dnsNames.map((dns) => der.taggedBytes(2, Buffer.from(dns, 'ascii'))),
-    ...ipAddresses.map((address) => der.taggedBytes(7, addressBytes(address))),
-  ];
-  const usages = extendedUsages.map((usage) => der.oid(OIDS[usage]));
+  const { subject, extendedUsages = [], keyUsages = authority ? AUTHORITY_USAGES : DEFAULT_USAGES } = terms;
+  const alternatives = alternativeNames(terms);
+  const usages = extendedUsages.map((usage) => der.oid(EXTENDED_USAGES[usage]));
+  // Without a subject, the names are who it is.
+  const nameless = subject.commonName === '' && der.childrenOf(name(subject)).length === 0;
   return der.sequence(
-    extension(OIDS.keyUsage, true, usageBits(authority)),
+    ...(keyUsages.length === 0 ? [] : [extension(OIDS.keyUsage, true, usageBits(keyUsages))]),
     ...(usages.length === 0 ? [] : [extension(OIDS.extendedUsage, false, der.sequence(...usages))]),
     extension(OIDS.basicConstraints, true, authority ? der.sequence(der.boolean(true)) : der.sequence()),
     extension(OIDS.subjectKeyId, false, der.octets(keyId(terms.publicKey))),
@@ -119,7 +172,7 @@ function extensions(terms: CertificateTerms, issuerKey: KeyObject, authority: bo
       : [extension(OIDS.authorityKeyId, false, der.sequence(der.taggedBytes(0, keyId(issuerKey))))]),
     ...(alternatives.length === 0
       ? []
-      : [extension(OIDS.subjectAltName, false, der.sequence(...alternatives))]),
+      : [extension(OIDS.subjectAltName, nameless, der.sequence(...alternatives))]),
   );
 }
 

@@ -80,6 +80,7 @@ export interface ServerConfig {
   readonly serviceAccountIssuer: readonly string[];
   readonly serviceAccountKeyFile: readonly string[];
   readonly serviceAccountSigningKeyFile: string;
+  readonly clusterSigningDuration: number;
   readonly authorizationMode: readonly string[];
   readonly runtimeConfig: readonly string[];
   readonly serviceClusterIpRange: readonly string[];
@@ -269,6 +270,13 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: '',
     group: 'Authentication',
     help: 'key that signs tokens, the same for servers that share an etcd; default: one that is made',
+  },
+  clusterSigningDuration: {
+    flag: 'cluster-signing-duration',
+    type: 'duration',
+    default: '8760h',
+    group: 'Authentication',
+    help: 'longest time that certificates are signed for; requests may ask for less',
   },
   authorizationMode: {
     flag: 'authorization-mode',

@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
+import { createCertificateAdmission } from '../admission/certificate-requests.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { createRbacEscalation } from '../admission/rbac-escalation.ts';
 import { trackUpdate } from '../apply/track-update.ts';
@@ -94,6 +95,7 @@ export async function createCore(
       : [
           createRbacEscalation({ rbac: access.rbac, authorizer: access.authorizer, group: access.rbacGroup }),
         ]),
+    ...createCertificateAdmission({ authorizer: access.authorizer, vocabulary }),
   ];
   const admission = createAdmissionChain(plugins);
   const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });

@@ -261,7 +261,9 @@ describe('certificate requests', () => {
   });
 
   test('approval changes conditions, and nothing else does', async () => {
-    await plane.post(path, { ...request?.object, metadata: { name: 'asked' } });
+    const object = { ...request?.object, metadata: { name: 'asked' } } as Json & { spec?: Json };
+    // Of a signer that is not there.
+    await plane.post(path, { ...object, spec: { ...object.spec, signerName: 'example.com/signer' } });
     const one = `${path}/asked`;
     const conditions = async (): Promise<unknown> => (await plane.get(one)).body.status['conditions'];
     await plane.patch(one, { status: { conditions: [condition('Approved')] } });

@@ -14,8 +14,9 @@ const SEQUENCE = 0x30;
 const OBJECT_IDENTIFIER = 0x06;
 const BIT_STRING = 0x03;
 const INTEGER = 0x02;
+const ATTRIBUTES = 0xa0;
 
-interface DerValue {
+export interface DerValue {
   readonly tag: number;
   /** The value with its tag and length. */
   readonly whole: Buffer;
@@ -23,7 +24,7 @@ interface DerValue {
 }
 
 /** The values that stand one after the other. Lengths must be definite and in their shortest form. */
-function readValues(bytes: Buffer): readonly DerValue[] {
+export function readValues(bytes: Buffer): readonly DerValue[] {
   const values: DerValue[] = [];
   for (let offset = 0; offset < bytes.length; ) {
     const { start, length } = readLength(bytes, offset + 1);
@@ -84,6 +85,8 @@ export interface CertificateRequest {
   readonly publicKey: KeyObject;
   /** DER of the subject's name. */
   readonly subject: Buffer;
+  /** DER of the attributes, one after the other. */
+  readonly attributes: Buffer;
 }
 
 /** Reads a request in PEM form and checks its signature.
@@ -97,7 +100,7 @@ export function parseCertificateRequest(pem: string): CertificateRequest {
   if (rest.length > 0) throw new CertificateRequestError('the request is followed by something else');
   const [info, algorithm, signature] = readValues(expectTag(request, SEQUENCE, 'structure').content);
   const signed = expectTag(info, SEQUENCE, 'information');
-  const [version, subject, publicKey] = readValues(signed.content);
+  const [version, subject, publicKey, attributes] = readValues(signed.content);
   expectTag(version, INTEGER, 'version');
   const [identifier] = readValues(expectTag(algorithm, SEQUENCE, 'signature algorithm').content);
   const oid = expectTag(identifier, OBJECT_IDENTIFIER, 'signature algorithm').content.toString('hex');
@@ -110,5 +113,9 @@ export function parseCertificateRequest(pem: string): CertificateRequest {
   if (!isSigned(digest, signed.whole, key, bits.subarray(1))) {
     throw new CertificateRequestError('the signature is not of the key in the request');
   }
-  return { publicKey: key, subject: expectTag(subject, SEQUENCE, 'subject').whole };
+  return {
+    publicKey: key,
+    subject: expectTag(subject, SEQUENCE, 'subject').whole,
+    attributes: attributes?.tag === ATTRIBUTES ? attributes.content : Buffer.alloc(0),
+  };
 }

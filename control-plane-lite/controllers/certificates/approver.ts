@@ -1,0 +1,72 @@
+/** Approves the requests of node agents for client certificates, where whoever asks may have one.
+ *  Source: document 2, 2.5 and 3; upstream's approver by SubjectAccessReview. */
+import type { CertificateSigningRequest } from '#api/schema/gen/certificates-v1.ts';
+import type { Authorizer } from '../../authz/contract.ts';
+import { type ApprovalRight, approvalRights } from './decide.ts';
+import { addCondition, followRequests, type RequestControllerDeps } from './follow-requests.ts';
+
+export interface ApproverDeps extends RequestControllerDeps {
+  readonly authorizer: Pick<Authorizer, 'authorize'>;
+}
+
+const MANAGER = 'certificate-approver';
+
+const MESSAGES: Readonly<Record<ApprovalRight, string>> = {
+  selfnodeclient: 'approved unasked: the node may renew its own client certificate',
+  nodeclient: 'approved unasked: the requestor may have client certificates for nodes',
+};
+
+/** The right is missing so far: a role may yet be bound. */
+class NotAllowedYetError extends Error {
+  override readonly name = 'NotAllowedYetError';
+}
+
+/** Works until the signal fires. */
+export function runApprover(deps: ApproverDeps, signal: AbortSignal): Promise<void> {
+  const { log, vocabulary } = deps;
+
+  async function mayHave({ spec }: CertificateSigningRequest, right: ApprovalRight): Promise<boolean> {
+    const { username = '', uid, groups = [], extra = {} } = spec;
+    const { effect } = await deps.authorizer.authorize({
+      user: { name: username, groups, extra, ...(uid === undefined ? {} : { uid }) },
+      verb: 'create',
+      isResource: true,
+      group: `certificates.${vocabulary.apiGroupDomain}`,
+      version: '*',
+      resource: 'certificatesigningrequests',
+      subresource: right,
+      namespace: '',
+      name: '',
+      path: '',
+    });
+    return effect === 'allow';
+  }
+
+  return followRequests(
+    deps,
+    {
+      manager: MANAGER,
+      async work(name, object, { change }) {
+        const rights = approvalRights(object, vocabulary);
+        for (const right of rights) {
+          if (!(await mayHave(object, right))) continue;
+          await change(name, 'approval', (draft) => {
+            if (!approvalRights(draft, vocabulary).includes(right)) return;
+            addCondition(draft, { type: 'Approved', reason: 'AutoApproved', message: MESSAGES[right] });
+          });
+          log.info({ request: name, user: object.spec.username, right }, 'Certificate request was approved');
+          return undefined;
+        }
+        if (rights.length > 0) throw new NotAllowedYetError(`${object.spec.username ?? ''} may not have it`);
+        return undefined;
+      },
+      onError(name, err) {
+        if (err instanceof NotAllowedYetError) {
+          log.debug({ request: name }, 'Certificate request is not approved unasked so far');
+        } else
+          log.warn({ err, request: name }, 'Certificate request could not be approved; it is tried again');
+      },
+    },
+    signal,
+  );
+}

@@ -1,0 +1,82 @@
+/** Signs approved requests for the built-in signers with the server's authority, or says why it does not.
+ *  Source: document 2, 2.5 and 3. */
+import { X509Certificate } from 'node:crypto';
+import type { Identity } from '#api/pki/certificate.ts';
+import { decideSigning, decideTerm, type ReadRequest } from './decide.ts';
+import { addCondition, followRequests, type RequestControllerDeps } from './follow-requests.ts';
+import { certificateUsages } from './signers.ts';
+
+export interface SignerOptions {
+  readonly authority: Identity;
+  /** The longest term, in ms. */
+  readonly longestMs: number;
+}
+
+const MANAGER = 'certificate-signer';
+/** Reason of the condition of a request that the signer refuses. */
+const REFUSED = 'SignerValidationFailure';
+
+interface Order extends ReadRequest {
+  readonly usages: readonly string[];
+  readonly expirationSeconds: number | undefined;
+}
+
+/** The certificate as PEM. @throws Error if the authority itself has run out */
+export async function signRequest(
+  { authority, longestMs }: SignerOptions,
+  { request, content, usages, expirationSeconds }: Order,
+  nowMs: number,
+): Promise<string> {
+  const authorityEndMs = Date.parse(new X509Certificate(authority.certificate).validTo);
+  if (authorityEndMs <= nowMs) throw new Error('the authority that signs certificates has run out');
+  const { issueCertificate } = await import('#api/pki/certificate.ts');
+  const { commonName, organizations, others, dnsNames, ipAddresses, emailAddresses, uris } = content;
+  return issueCertificate(authority, {
+    subject: { commonName, organizations, others },
+    publicKey: request.publicKey,
+    dnsNames,
+    ipAddresses,
+    emailAddresses,
+    uris,
+    ...certificateUsages(usages),
+    ...decideTerm({ nowMs, expirationSeconds, longestMs, authorityEndMs }),
+  });
+}
+
+/** Works until the signal fires. */
+export function runSigner(
+  deps: RequestControllerDeps,
+  options: SignerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { clock, log, vocabulary } = deps;
+  return followRequests(
+    deps,
+    {
+      manager: MANAGER,
+      async work(name, object, { change }) {
+        const decision = decideSigning(object, vocabulary);
+        if (decision.kind === 'leave') return undefined;
+        if (decision.kind === 'refuse') {
+          log.info({ request: name, why: decision.message }, 'Certificate request was refused by its signer');
+          await change(name, 'status', (draft) => {
+            if (decideSigning(draft, vocabulary).kind !== 'refuse') return;
+            addCondition(draft, { type: 'Failed', reason: REFUSED, message: decision.message });
+          });
+          return undefined;
+        }
+        const { usages = [], expirationSeconds } = object.spec;
+        const pem = await signRequest(options, { ...decision, usages, expirationSeconds }, clock.now());
+        await change(name, 'status', (draft) => {
+          if (decideSigning(draft, vocabulary).kind !== 'sign') return;
+          draft.status = { ...draft.status, certificate: Buffer.from(pem).toString('base64') };
+        });
+        log.info({ request: name, signer: object.spec.signerName }, 'Certificate was signed');
+        return undefined;
+      },
+      onError: (name, err) =>
+        log.warn({ err, request: name }, 'Certificate request could not be signed; it is tried again'),
+    },
+    signal,
+  );
+}
