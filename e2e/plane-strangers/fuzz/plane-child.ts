@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { type ClientHttp2Session, connect } from 'node:http2';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 
@@ -16,6 +17,8 @@ export interface Credentials {
 export interface PlaneChild extends AsyncDisposable {
   readonly url: string;
   readonly agent: Agent;
+  /** The same one as long as it is open. */
+  session(): ClientHttp2Session;
   readonly credentials: Credentials;
   /** Lines of its log that tell of a failure nobody expected, and what it printed when it died. */
   readonly complaints: readonly string[];
@@ -70,9 +73,17 @@ export async function startPlaneChild(dir: string, flags: readonly string[] = []
   const ready = await told(child, 'ready', complaints);
   const credentials = await credentialsIn(ready.platconfigFile);
   const agent = new Agent({ ...credentials, keepAlive: true });
+  let session: ClientHttp2Session | undefined;
   return {
     url: ready.url,
     agent,
+    session() {
+      if (session !== undefined && !session.closed && !session.destroyed) return session;
+      session = connect(ready.url, { ...credentials });
+      // Requests on it fail as well.
+      session.on('error', () => undefined);
+      return session;
+    },
     credentials,
     complaints,
     get alive() {
@@ -85,6 +96,7 @@ export async function startPlaneChild(dir: string, flags: readonly string[] = []
     },
     async [Symbol.asyncDispose]() {
       agent.destroy();
+      session?.destroy();
       if (child.exitCode !== null || child.signalCode !== null) return;
       const gone = once(child, 'exit');
       child.send('end');

@@ -1,9 +1,11 @@
 /** Sends one request, however odd, and reads as much of the answer as a judge needs. */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http2';
 import { request } from 'node:https';
 import { connect } from 'node:tls';
 import type { Random } from '../../../testing/random.ts';
+import { chance } from './hostile.ts';
 import type { PlaneChild } from './plane-child.ts';
 import { type Ask, rawOf } from './requests.ts';
 
@@ -42,7 +44,7 @@ async function sendEither(plane: PlaneChild, ask: Ask, random: Random): Promise<
   if (ask.raw !== undefined) return sendRaw(plane, ask.raw);
   if (isOwnHead(ask)) return sendRaw(plane, rawOf(random, ask).raw ?? Buffer.alloc(0));
   try {
-    return await sendProper(plane, ask);
+    return await (chance(random, 15) ? sendHttp2(plane, ask) : sendProper(plane, ask));
   } catch (thrown) {
     // The library takes no such request.
     if (!(thrown instanceof TypeError)) throw thrown;
@@ -77,6 +79,31 @@ async function sendProper(plane: PlaneChild, ask: Ask): Promise<Reply> {
   const { statusCode: status = 0, headers = {} } = response ?? {};
   const contentType = headers['content-encoding'] === undefined ? (headers['content-type'] ?? '') : '';
   return { status, contentType, text: Buffer.concat(chunks).toString('utf8') };
+}
+
+async function sendHttp2(plane: PlaneChild, ask: Ask): Promise<Reply> {
+  const signal = AbortSignal.timeout(isStream(ask) ? STREAM_MS : PATIENCE_MS);
+  const size = ask.body?.length ?? 0;
+  // Names come once; the last one counts.
+  const named = Object.fromEntries(ask.headers.map(([name, value]) => [name.toLowerCase(), value]));
+  const head = { ':method': ask.method, ':path': ask.target, ...named };
+  const stream = plane.session().request(head, { endStream: size === 0, signal });
+  const chunks: Buffer[] = [];
+  let headers: IncomingHttpHeaders = {};
+  try {
+    const answered = once(stream, 'response') as Promise<[IncomingHttpHeaders]>;
+    if (size > 0) stream.end(ask.body);
+    [headers] = await answered;
+    for await (const chunk of stream as AsyncIterable<Buffer>) chunks.push(chunk);
+  } catch (thrown) {
+    if (!(isStream(ask) && signal.aborted) && size < SMALL_BODY_BYTES) throw thrown;
+  }
+  const contentType = headers['content-encoding'] === undefined ? (headers['content-type'] ?? '') : '';
+  return {
+    status: Number(headers[':status'] ?? 0),
+    contentType,
+    text: Buffer.concat(chunks).toString('utf8'),
+  };
 }
 
 /** On a connection of its own, which the server is to end. */
