@@ -1,4 +1,5 @@
 /** Custom resource definitions: what is served, names, versions, and how they go. apiextensions/v1. */
+import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import {
   conditionsOf,
@@ -213,5 +214,49 @@ describe.each(VOCABULARY_NAMES)('definitions (%s)', (vocabulary) => {
     await flans.create('a', { a: 'x' });
     await plane.server.restart();
     expect((await plane.get(`${flans.collection()}/a`)).body).toMatchObject({ a: 'x' });
+  });
+});
+
+describe('who may do what with custom resources', () => {
+  const plane = usePlane('plat', async (dir) => {
+    await writeFile(`${dir}/tokens`, 'baker-t,baker,1\n');
+    return ['--token-auth-file', `${dir}/tokens`];
+  });
+
+  test('is said by roles, as for all resources', async () => {
+    const cakes = await define(plane, {
+      plural: 'cakes',
+      versions: [{ more: { subresources: { status: {} } } }],
+    });
+    await cakes.create('a');
+    const baker = plane.as('baker-t');
+    expect((await baker.get(cakes.collection())).status).toBe(403);
+    const roles = plane.path('rbac.authorization/v1', 'namespaces/default/roles');
+    const metadata = { name: 'bakers' };
+    const verbs = ['get', 'list'];
+    await plane.post(roles, {
+      metadata,
+      rules: [{ apiGroups: ['shop.example'], resources: ['cakes'], verbs }],
+    });
+    await plane.post(roles.replace(/roles$/, 'rolebindings'), {
+      metadata,
+      roleRef: { apiGroup: `rbac.authorization.${plane.words.apiGroupDomain}`, kind: 'Role', name: 'bakers' },
+      subjects: [{ kind: 'User', name: 'baker' }],
+    });
+    const read = async (): Promise<number> => (await baker.get(`${cakes.collection()}/a`)).status;
+    await expect.poll(read, { interval: 5 }).toBe(200);
+    expect((await baker.get(`${cakes.collection()}/a/status`)).status).toBe(403);
+    expect((await baker.get('/apis/shop.example/v1/cakes')).status).toBe(403);
+    const refused = await baker.post(cakes.collection(), cakes.object('b'));
+    expect(refused).toMatchObject({ status: 403, body: { reason: 'Forbidden' } });
+    expect(refused.body.message).toContain('cannot create resource "cakes" in API group "shop.example"');
+  });
+
+  test('nothing is made in a namespace that is not there', async () => {
+    await define(plane, { plural: 'pies' });
+    const made = await plane.post('/apis/shop.example/v1/namespaces/nowhere/pies', {
+      metadata: { name: 'a' },
+    });
+    expect(made).toMatchObject({ status: 404, body: { details: { kind: 'namespaces', name: 'nowhere' } } });
   });
 });
