@@ -1,0 +1,127 @@
+/** Runs one credential plugin: a program with arguments, never a shell. Its answer is read from standard output; what
+ *  it writes to standard error is passed on. Source: document 2, section 5.8. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import type { Readable } from 'node:stream';
+import { asError } from '#api/kit/clock.ts';
+
+/** A plugin that could not be run or failed. Holds nothing that it printed: that may be a secret. */
+export class ExecPluginError extends Error {
+  override readonly name = 'ExecPluginError';
+  readonly reason = 'ExecPluginFailed';
+  readonly retryable = true;
+}
+
+export interface ExecPluginRun {
+  /** An absolute path, or a name that is looked up in PATH. */
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The whole environment. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Whether it gets our own standard input. */
+  readonly interactive: boolean;
+  /** Told where the command is missing; empty for none. */
+  readonly installHint: string;
+  readonly timeoutMs: number;
+  /** Is given what the plugin writes to standard error, as it comes. */
+  readonly passOn: (chunk: Uint8Array) => void;
+}
+
+export type RunExecPlugin = (run: ExecPluginRun, signal: AbortSignal) => Promise<string>;
+
+const LARGEST_ANSWER_BYTES = 1024 * 1024;
+
+interface Running {
+  /** Why it failed; undefined when it ended well. */
+  readonly ended: Promise<string | undefined>;
+  readonly stop: () => void;
+}
+
+/** The program with all that it started, and our ends of its pipes, which others might hold open. */
+function follow(child: ChildProcess, run: ExecPluginRun): Running {
+  const { promise, resolve } = Promise.withResolvers<string | undefined>();
+  child.on('error', (error) => resolve(describeStart(run, asError(error))));
+  child.on('close', (code, killedBy) => {
+    if (code === 0) resolve(undefined);
+    else resolve(killedBy === null ? `exited with code ${code}` : `was ended by ${killedBy}`);
+  });
+  return {
+    ended: promise,
+    stop() {
+      killAll(child, run.interactive);
+      child.stdout?.destroy();
+      child.stderr?.destroy();
+    },
+  };
+}
+
+/** A plugin that talks to a terminal stays in our group, or the terminal would not talk to it. */
+function killAll(child: ChildProcess, interactive: boolean): void {
+  if (interactive || child.pid === undefined) {
+    child.kill('SIGKILL');
+    return;
+  }
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // The whole group is gone.
+  }
+}
+
+function describeStart({ command, installHint }: ExecPluginRun, error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  if (code !== 'ENOENT') return `could not be run: ${code}`;
+  const hint = installHint === '' ? '' : `\n${installHint.trimEnd()}`;
+  const where = command.includes('/') ? '' : ' in PATH';
+  return `was not found${where}: install it, or correct user.exec.command${hint}`;
+}
+
+interface Output {
+  readonly text: () => string;
+  readonly isTooLong: () => boolean;
+}
+
+function collect(stream: Readable | null | undefined, onTooLong: () => void): Output {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  stream?.on('data', (part: Buffer) => {
+    bytes += part.length;
+    if (bytes > LARGEST_ANSWER_BYTES) onTooLong();
+    else parts.push(part);
+  });
+  return {
+    text: () => Buffer.concat(parts).toString('utf8'),
+    isTooLong: () => bytes > LARGEST_ANSWER_BYTES,
+  };
+}
+
+/** Resolves to what the plugin printed. It is killed at the timeout, on abort, and when it prints too much.
+ *  @throws ExecPluginError; the signal's reason when it fires */
+export async function runExecPlugin(run: ExecPluginRun, signal: AbortSignal): Promise<string> {
+  signal.throwIfAborted();
+  const { command, args, env, interactive, timeoutMs } = run;
+  const fail = (detail: string): ExecPluginError =>
+    new ExecPluginError(`credential plugin ${command} ${detail}`);
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const child = spawn(command, [...args], {
+    env,
+    stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'pipe'],
+    detached: !interactive,
+  });
+  const { ended, stop } = follow(child, run);
+  const ending = AbortSignal.any([signal, deadline]);
+  ending.addEventListener('abort', stop, { once: true });
+  // Without free descriptors there is neither a process nor its pipes, whatever the types say.
+  const { stdout, stderr }: { stdout?: Readable | null; stderr?: Readable | null } = child;
+  const output = collect(stdout, stop);
+  stderr?.on('data', run.passOn);
+  try {
+    const failure = await ended;
+    signal.throwIfAborted();
+    if (deadline.aborted) throw fail(`did not answer within ${timeoutMs} ms`);
+    if (output.isTooLong()) throw fail(`printed more than ${LARGEST_ANSWER_BYTES} bytes`);
+    if (failure !== undefined) throw fail(failure);
+    return output.text();
+  } finally {
+    ending.removeEventListener('abort', stop);
+  }
+}
