@@ -55,13 +55,11 @@ describe('delete', () => {
       ['e', 'x'],
       ['f', 'y'],
     ] as const) {
-      await plane.post(`${namespace}/configmaps`, configMap(each, '1', { labels: { tier } }));
+      await plane.post(`${namespace}/secrets`, { metadata: { name: each, labels: { tier } } });
     }
-    expect(await ok(`delete configmaps -n ${name} -l tier=x`)).toBe(
-      'configmap "d" deleted\nconfigmap "e" deleted',
-    );
-    expect(await ok(`delete configmaps -n ${name} --all`)).toBe('configmap "f" deleted');
-    expect(await ok(`get configmaps -n ${name} -o name`)).toBe('');
+    expect(await ok(`delete secrets -n ${name} -l tier=x`)).toBe('secret "d" deleted\nsecret "e" deleted');
+    expect(await ok(`delete secrets -n ${name} --all`)).toBe('secret "f" deleted');
+    expect(await ok(`get secrets -n ${name} -o name`)).toBe('');
   });
 
   test('a namespace with its content, waiting until it is gone', async () => {

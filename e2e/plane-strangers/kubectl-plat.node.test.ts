@@ -35,8 +35,11 @@ describe('the core group', () => {
     expect(yaml).toMatch(/^apiVersion: v1\nkind: Pod$/m);
     expect(path).toBe('web');
     expect(text).toMatch(/^QoS Class: +BestEffort$/m);
-    await using watch = start('get configmaps -w --no-headers');
-    await plane.post('/api/v1/namespaces/default/configmaps', configMap('seen'));
+    await using watch = start('get configmaps -l mine=yes -w --no-headers');
+    await plane.post(
+      '/api/v1/namespaces/default/configmaps',
+      configMap('seen', '1', { labels: { mine: 'yes' } }),
+    );
     expect(await watch.line()).toMatch(/^seen 1 \d+s$/);
   });
 

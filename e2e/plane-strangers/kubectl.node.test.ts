@@ -139,14 +139,14 @@ describe('get', () => {
   });
 
   test('-w follows changes line by line', async () => {
-    await using watch = kubectl.start('get configmaps -n kube-public -w --no-headers');
-    const file = '/api/v1/namespaces/kube-public/configmaps';
+    await using watch = kubectl.start('get secrets -n default -w --no-headers');
+    const file = '/api/v1/namespaces/default/secrets';
     await plane.post(file, { metadata: { name: 'first' } });
-    expect(await watch.line()).toMatch(/^first 0 \d+s$/);
-    await plane.patch(`${file}/first`, { data: { a: '1' } });
-    expect(await watch.line()).toMatch(/^first 1 \d+s$/);
+    expect(await watch.line()).toMatch(/^first Opaque 0 \d+s$/);
+    await plane.patch(`${file}/first`, { data: { a: 'MQ==' } });
+    expect(await watch.line()).toMatch(/^first Opaque 1 \d+s$/);
     await plane.delete(`${file}/first`);
-    expect(await watch.line()).toMatch(/^first 1 \d+s$/);
+    expect(await watch.line()).toMatch(/^first Opaque 1 \d+s$/);
   });
 });
 
