@@ -4,7 +4,16 @@ import { Agent } from 'undici';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Client, configMap, type Json, type Plane, type Reply, tokens, usePlane } from './support.ts';
+import {
+  type Client,
+  configMap,
+  type Json,
+  type Plane,
+  type Reply,
+  tokens,
+  usePlane,
+  WAIT,
+} from './support.ts';
 
 /** Who the server takes a client for. */
 async function whoIs(plane: Plane, client: Client): Promise<unknown> {
@@ -73,7 +82,7 @@ describe('credentials', () => {
 
   test('a token of the file is its user, with the groups of the file', async () => {
     await bind(plane, 'view', { kind: 'Group', name: 'ops' });
-    await expect.poll(async () => (await plane.as('ann-token').get('/api/v1/pods')).status).toBe(200);
+    await expect.poll(async () => (await plane.as('ann-token').get('/api/v1/pods')).status, WAIT).toBe(200);
     const bob = await plane.as('bob-token').get('/api/v1/pods');
     expect(bob.status).toBe(403);
     expect(bob.body.message).toContain('User "bob"');
@@ -83,7 +92,7 @@ describe('credentials', () => {
     const eve = certified({ commonName: 'eve', organizations: ['dev', 'qa'] });
     expect((await eve.get('/api/v1/pods')).body.message).toContain('User "eve"');
     await bind(plane, 'view', { kind: 'Group', name: 'qa' });
-    await expect.poll(async () => (await eve.get('/api/v1/pods')).status).toBe(200);
+    await expect.poll(async () => (await eve.get('/api/v1/pods')).status, WAIT).toBe(200);
   });
 
   test('the administrator’s certificate may do everything', async () => {
@@ -117,7 +126,7 @@ describe('credentials', () => {
     expect(answer.body.message).toContain('User "system:anonymous"');
     expect((await nobody.get('/version')).status).toBe(200);
     await bind(plane, 'view', { kind: 'Group', name: 'system:unauthenticated' });
-    await expect.poll(async () => (await nobody.get('/api/v1/pods')).status).toBe(200);
+    await expect.poll(async () => (await nobody.get('/api/v1/pods')).status, WAIT).toBe(200);
   });
 
   test('other schemes of Authorization are as good as none', async () => {
@@ -280,7 +289,7 @@ describe('roles', () => {
       const path = `${root}/namespaces/${namespace}/${rest.replace('apps/', '')}`;
       return (await plane.as('fine-t').call(method, path)).status !== 403;
     };
-    await expect.poll(() => may(allowed[0] ?? '')).toBe(true);
+    await expect.poll(() => may(allowed[0] ?? ''), WAIT).toBe(true);
     expect(await Promise.all([...allowed, ...refused].map(may))).toEqual([
       ...allowed.map(() => true),
       ...refused.map(() => false),
@@ -314,9 +323,13 @@ describe('roles', () => {
     expect(raised.status).toBe(403);
     const everything = { rules: [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }] };
     expect((await admin.patch(`${rbac('roles', namespace)}/some`, everything)).status).toBe(403);
-    await expect.poll(async () => (await plane.as('nobody-t').get(`${folder}/pods/x`)).status).toBe(404);
+    await expect
+      .poll(async () => (await plane.as('nobody-t').get(`${folder}/pods/x`)).status, WAIT)
+      .toBe(404);
     await plane.delete(`${rbac('rolebindings', namespace)}/b1`);
-    await expect.poll(async () => (await plane.as('nobody-t').get(`${folder}/pods/x`)).status).toBe(403);
+    await expect
+      .poll(async () => (await plane.as('nobody-t').get(`${folder}/pods/x`)).status, WAIT)
+      .toBe(403);
   });
 
   describe('reviews', () => {

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { eventually } from '../../testing/wait.ts';
-import { configMap, type Json, usePlane } from './support.ts';
+import { configMap, type Json, usePlane, WAIT } from './support.ts';
 
 interface AuditEvent {
   readonly kind: string;
@@ -144,8 +144,8 @@ describe('the audit log', () => {
     const id = stream.headers['audit-id'];
     const stages = async (): Promise<readonly string[]> =>
       (await all()).filter(({ auditID }) => auditID === id).map(({ stage }) => stage);
-    await expect.poll(stages).toEqual(['ResponseStarted']);
+    await expect.poll(stages, WAIT).toEqual(['ResponseStarted']);
     stream.close();
-    await expect.poll(stages).toEqual(['ResponseStarted', 'ResponseComplete']);
+    await expect.poll(stages, WAIT).toEqual(['ResponseStarted', 'ResponseComplete']);
   });
 });

@@ -11,6 +11,7 @@ import {
   STRATEGIC,
   tokens,
   usePlane,
+  WAIT,
 } from './support.ts';
 
 describe('dryRun', () => {
@@ -155,7 +156,7 @@ describe('dryRun', () => {
       roleRef: { apiGroup: `rbac.authorization.${plane.words.apiGroupDomain}`, ...roleRef },
       subjects: [{ kind: 'User', name: 'ann' }],
     });
-    await expect.poll(() => statuses('?dryRun=All')).toEqual([201, 200, 200]);
+    await expect.poll(() => statuses('?dryRun=All'), WAIT).toEqual([201, 200, 200]);
   });
 });
 

@@ -53,6 +53,9 @@ describe.each(['healthz', 'livez', 'readyz'])('/%s', (endpoint) => {
   });
 });
 
+/** One changing request is under way. */
+const IN_FLIGHT = 'apiserver_current_inflight_requests{request_kind="mutating"} 1';
+
 describe('the end of a server', () => {
   /** A server and what it takes to talk to it. */
   async function started(...flags: readonly string[]) {
@@ -63,8 +66,10 @@ describe('the end of a server', () => {
       silentLogger,
     );
     const agent = new Agent({ connect: { rejectUnauthorized: false }, allowH2: false });
+    const get = (path: string) => request(server.url + path, { dispatcher: agent });
+    const text = async (path: string): Promise<string> => (await get(path)).body.text();
     const status = async (path: string): Promise<number> => {
-      const { statusCode, body } = await request(server.url + path, { dispatcher: agent });
+      const { statusCode, body } = await get(path);
       await body.dump();
       return statusCode;
     };
@@ -73,6 +78,7 @@ describe('the end of a server', () => {
       server,
       agent,
       status,
+      text,
       async [Symbol.asyncDispose]() {
         await agent.destroy();
         await server.close(AbortSignal.abort());
@@ -115,7 +121,7 @@ describe('the end of a server', () => {
       headers: { 'content-type': 'application/json' },
       body: Readable.from(slowly()),
     });
-    await eventually(async () => (await plane.status('/livez')) === 200);
+    await eventually(async () => (await plane.text('/metrics')).includes(IN_FLIGHT));
     const closing = plane.server.close();
     const events = await watch.body.text();
     release?.();

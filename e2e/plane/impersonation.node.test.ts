@@ -1,7 +1,7 @@
 /** Acting as somebody else. Document 2, 5.7. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { certificateRequest } from './kinds.ts';
-import { type Json, type Reply, tokens, usePlane } from './support.ts';
+import { type Json, type Reply, tokens, usePlane, WAIT } from './support.ts';
 
 describe('impersonation', () => {
   const plane = usePlane('plat', tokens('ann-t,ann,1,"dev"', 'bob-t,bob,2'));
@@ -103,7 +103,9 @@ describe('impersonation', () => {
       ],
     });
     await bound('acting', { kind: 'User', name: 'ann' });
-    await expect.poll(async () => (await asking({ 'impersonate-user': 'jane' }, 'ann-t')).status).toBe(201);
+    await expect
+      .poll(async () => (await asking({ 'impersonate-user': 'jane' }, 'ann-t')).status, WAIT)
+      .toBe(201);
     const rows: readonly (readonly [Record<string, string>, number])[] = [
       [{ 'impersonate-user': 'joe' }, 403],
       [{ 'impersonate-user': 'jane', 'impersonate-group': 'a' }, 201],

@@ -44,6 +44,9 @@ export interface Options {
   readonly dispatcher?: Dispatcher;
 }
 
+/** For `expect.poll`: what is written shows soon, but machines are busy. */
+export const WAIT: { readonly timeout: number } = { timeout: 10_000 };
+
 /** Content types of patches. */
 export const MERGE = 'application/merge-patch+json';
 export const JSON_PATCH = 'application/json-patch+json';
