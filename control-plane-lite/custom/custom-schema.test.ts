@@ -123,7 +123,14 @@ describe('decode fills in defaults', () => {
       { a: null },
       { a: null },
     ],
-    ['but leaves null without a default to validation', { a: text }, { a: null }, { a: null }],
+    ['and takes null without a default for nothing', { a: text, b: text }, { a: null, b: 'x' }, { b: 'x' }],
+    [
+      'but leaves null in lists to validation',
+      { a: { type: 'array', items: text } },
+      { a: [null] },
+      { a: [null] },
+    ],
+    ['and null that nothing is known of alone', { a: free }, { a: { b: null } }, { a: { b: null } }],
     [
       'inside of defaults',
       { a: { type: 'object', default: {}, properties: { b: { type: 'integer', default: 1 } } } },

@@ -70,6 +70,7 @@ class Reader {
       const child = members.get(name) ?? additional;
       if (isObject && META_MEMBERS.has(name)) this.#meta(name, given, result);
       else if (child !== undefined) {
+        if (given === null && isAbsent(child)) continue;
         this.#path.push(name);
         const replaced = this.#fill && isReplaced(child, given);
         setMember(result, name, replaced ? copyJson(child.default) : this.read(child, given));
@@ -112,6 +113,9 @@ class Reader {
     this.#path.pop();
   }
 }
+
+/** Null stands for nothing where it may not be and nothing stands in for it. */
+const isAbsent = (plan: SchemaPlan): boolean => !plan.nullable && plan.default === undefined;
 
 export interface ReadValueOptions {
   readonly vocabulary: Vocabulary;

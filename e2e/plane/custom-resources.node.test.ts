@@ -90,6 +90,7 @@ describe.each(VOCABULARY_NAMES)('objects of a definition (%s)', (vocabulary) => 
           properties: {
             a: { type: 'string', nullable: true, default: 'x' },
             b: { type: 'string', default: 'y' },
+            e: { type: 'string' },
             c: { type: 'object', default: {}, properties: { d: { type: 'integer', default: 3 } } },
           },
         },
@@ -101,6 +102,9 @@ describe.each(VOCABULARY_NAMES)('objects of a definition (%s)', (vocabulary) => 
       c: { d: 3 },
     });
     expect((await tarts.create('m')).body).toMatchObject({ a: 'x', b: 'y', c: { d: 3 } });
+    const nothing = await tarts.create('o', { e: null });
+    expect(nothing.status).toBe(201);
+    expect(nothing.body).not.toHaveProperty('e');
     expect((await tarts.create('w', { a: 'z', c: null })).body).toMatchObject({ a: 'z', c: { d: 3 } });
   });
 
