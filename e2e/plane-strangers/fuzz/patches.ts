@@ -8,14 +8,18 @@ import { shake } from './shake.ts';
 type Members = Record<string, unknown>;
 
 /** `object`: as it may be now. */
-export function patchOf(random: Random, object: Readonly<Members>, type: TypeName): Body {
+export function patchOf(random: Random, object: Readonly<Members>, type: TypeName | undefined): Body {
   const [kind, value] = random.pick(KINDS)(random, object, type);
   const yaml = kind === 'application/apply-patch+yaml' && chance(random, 40);
   const bytes = yaml ? yamlOf(random, value) : Buffer.from(textOf(value));
   return { type: kind, bytes: damaged(random, bytes, 12) };
 }
 
-type Make = (random: Random, object: Readonly<Members>, type: TypeName) => readonly [string, unknown];
+type Make = (
+  random: Random,
+  object: Readonly<Members>,
+  type: TypeName | undefined,
+) => readonly [string, unknown];
 
 const merge: Make = (random, object, type) => [
   'application/merge-patch+json',
@@ -52,9 +56,9 @@ const apply: Make = (random, object, type) => {
 const KINDS: readonly Make[] = [merge, strategic, json, apply];
 
 /** A part of the object, changed, or another object's part. */
-function fragment(random: Random, object: Readonly<Members>, type: TypeName): unknown {
+function fragment(random: Random, object: Readonly<Members>, type: TypeName | undefined): unknown {
   const kind = random.below(10);
-  if (kind < 5) {
+  if (kind < 5 || type === undefined) {
     const names = Object.keys(object).filter(() => chance(random, 40));
     return shake(random, Object.fromEntries(names.map((name) => [name, object[name]])), type);
   }

@@ -7,6 +7,7 @@ import { builtinFacts } from '#plane/resources/facts.ts';
 import type { Random } from '../../../testing/random.ts';
 import { samples } from '../../plane/kinds.ts';
 import { type Body, bodyOf, damaged } from './bodies.ts';
+import { CUSTOM_GROUP, customObject } from './custom.ts';
 import { chance, hostile, hostileText, structOf, textOf } from './hostile.ts';
 import { patchOf } from './patches.ts';
 import { acceptOf, type Header, headersOf, METHODS, pathOf, queryOf } from './queries.ts';
@@ -29,7 +30,8 @@ interface Kind {
   readonly path: string;
   readonly namespaced: boolean;
   readonly object: Members;
-  readonly type: TypeName;
+  /** `undefined` for a custom resource. */
+  readonly type: TypeName | undefined;
   readonly subresources: readonly string[];
   /** What it makes is felt by all other requests: never stored. */
   readonly dryOnly: boolean;
@@ -79,8 +81,19 @@ export function createWorld(words: Vocabulary, protobuf: ApiProtobuf): World {
         dryOnly: false,
       };
     });
-  return { words, protobuf, kinds, reviews, shown: new Map() };
+  return { words, protobuf, kinds: [...kinds, ...customKinds()], reviews, shown: new Map() };
 }
+
+/** Custom resources are asked for as often as some kinds together. */
+const customKinds = (): readonly Kind[] =>
+  ['v1', 'v1', 'v2', 'v2'].map((version) => ({
+    path: `/apis/${CUSTOM_GROUP}/${version}/namespaces/${NAMESPACE}/samples`,
+    namespaced: true,
+    object: customObject(version),
+    type: undefined,
+    subresources: ['status', 'scale'],
+    dryOnly: false,
+  }));
 
 /** An event is in the namespace of what it is about. */
 function aboutAPod(event: Members): Members {
@@ -116,8 +129,10 @@ function withBody(ask: Ask, { type, bytes }: Body): Ask {
 const someHeaders = (random: Random): readonly Header[] =>
   chance(random, 15) ? [['Accept', acceptOf(random)]] : [];
 
-const shaken = (random: Random, object: Members, type: TypeName): unknown =>
-  chance(random, 90) ? shake(random, object, type) : { ...object, ...structOf(random, type, 5) };
+const shaken = (random: Random, object: Members, type: TypeName | undefined): unknown =>
+  type === undefined || chance(random, 90)
+    ? shake(random, object, type)
+    : { ...object, ...structOf(random, type, 5) };
 
 const create: Make = (world, random) => {
   const kind = random.pick(world.kinds);
@@ -221,7 +236,8 @@ const remove: Make = (world, random) => {
 
 const review: Make = (world, random) => {
   const kind = random.pick(world.reviews);
-  const object = shake(random, { ...kind.object, ...structOf(random, kind.type, 5) }, kind.type);
+  const members = kind.type === undefined ? {} : structOf(random, kind.type, 5);
+  const object = shake(random, { ...kind.object, ...members }, kind.type);
   const ask = { method: 'POST', target: kind.path + queryOf(random, 10), headers: someHeaders(random) };
   return withBody(ask, bodyOf(random, world.protobuf, world.words.protobufContentType, object));
 };

@@ -2,6 +2,9 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { eventually } from '../../../testing/wait.ts';
+import { CUSTOM_GROUP, customDefinition } from './custom.ts';
 import type { PlaneChild } from './plane-child.ts';
 import type { Members, World } from './requests.ts';
 
@@ -44,16 +47,24 @@ export async function plantCanaries(plane: PlaneChild, world: World, fuzzed: str
   for (const name of [fuzzed, PLACE]) {
     await call(plane, 'POST', '/api/v1/namespaces', { body: { metadata: { name } } });
   }
+  await plantDefinition(plane, world.words);
   const paths: string[] = [];
   for (const { path, namespaced, object, dryOnly } of world.kinds) {
     if (!namespaced || dryOnly || path.endsWith('/events')) continue;
     const place = path.replace(`/namespaces/${fuzzed}/`, `/namespaces/${PLACE}/`);
     const { metadata } = object as { metadata: Members };
     const { status, text } = await call(plane, 'POST', place, { body: { ...object, metadata } });
-    if (status !== 201) throw new Error(`POST ${place}: ${status} ${text}`);
+    if (status !== 201 && status !== 409) throw new Error(`POST ${place}: ${status} ${text}`);
     paths.push(`${place}/${String(metadata['name'])}`);
   }
   return readCanaries(plane, Object.fromEntries(paths.map((path) => [path, undefined])));
+}
+
+async function plantDefinition(plane: PlaneChild, words: Vocabulary): Promise<void> {
+  const path = `/apis/apiextensions.${words.apiGroupDomain}/v1/customresourcedefinitions`;
+  const { status, text } = await call(plane, 'POST', path, { body: customDefinition(words) });
+  if (status !== 201) throw new Error(`POST ${path}: ${status} ${text}`);
+  await eventually(async () => (await call(plane, 'GET', `/apis/${CUSTOM_GROUP}/v2/samples`)).status === 200);
 }
 
 export async function readCanaries(plane: PlaneChild, canaries: Canaries): Promise<Canaries> {
@@ -68,7 +79,12 @@ export async function readCanaries(plane: PlaneChild, canaries: Canaries): Promi
 /** Every list in every form. @throws Error that says which one can't be had */
 export async function expectReadable(plane: PlaneChild, { kinds, words }: World): Promise<void> {
   const table = `application/json;as=Table;g=meta.${words.apiGroupDomain};v=v1`;
-  for (const accept of ['application/json', words.protobufContentType, 'application/yaml', table]) {
+  for (const accept of [
+    'application/json',
+    `${words.protobufContentType},application/json`,
+    'application/yaml',
+    table,
+  ]) {
     for (const { path } of kinds) {
       const everywhere = path.replace(/\/namespaces\/[^/]+(?=\/)/, '');
       const { status, text } = await call(plane, 'GET', everywhere, { accept });
