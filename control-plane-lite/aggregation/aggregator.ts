@@ -110,9 +110,10 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
       return api === undefined ? undefined : (request) => forwardTo(forwarding, api, request);
     },
     extraGroups: () => table.groups(),
-    serves({ group, version, resource }) {
+    serves({ group, version, resource, subresource }) {
       const api = table.find(group, version);
-      return api !== undefined && table.resourcesOf(api.name)?.some(({ name }) => name === resource) === true;
+      const asked = subresource === '' ? resource : `${resource}/${subresource}`;
+      return api !== undefined && table.resourcesOf(api.name)?.some(({ name }) => name === asked) === true;
     },
     apis: () => table.all(),
     content: createRemoteContent({

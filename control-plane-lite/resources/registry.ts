@@ -76,3 +76,21 @@ export function createResourceRegistry(initial: readonly Resource[] = []): Resou
     },
   };
 }
+
+/** What a path names, by the words in it. */
+export interface NamedResource {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  /** Empty for the resource itself. */
+  readonly subresource: string;
+}
+
+/** Whether there is what the words name, rather than clients making them up. */
+export function isKnown(
+  registry: Pick<ResourceRegistry, 'find'>,
+  { group, version, resource, subresource }: NamedResource,
+): boolean {
+  const found = registry.find(group, version, resource);
+  return found !== undefined && (subresource === '' || found.info.subresources.has(subresource));
+}

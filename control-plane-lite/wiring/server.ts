@@ -16,6 +16,7 @@ import type { ServingCertificate } from '../http/listener.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics.ts';
 import { type ApiServer, createApiServer } from '../http/server.ts';
 import type { ServerIdentity } from '../identity/files.ts';
+import { isKnown } from '../resources/registry.ts';
 import type { Aggregation } from './aggregation.ts';
 import { createAudit } from './audit.ts';
 import type { Core } from './core.ts';
@@ -77,9 +78,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
         }),
       ],
       resources: resourceHandler(core, protobuf, aggregation),
-      isServed: (info: RequestInfo) =>
-        core.registry.find(info.group, info.version, info.resource) !== undefined ||
-        aggregation?.serves(info) === true,
+      isServed: (info: RequestInfo) => isKnown(core.registry, info) || aggregation?.serves(info) === true,
       encodeStatus: createStatusEncoder({ vocabulary, now: () => clock.now(), protobuf }),
       ...(audit === undefined ? {} : { audit: audit.auditor }),
     },
