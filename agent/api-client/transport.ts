@@ -1,0 +1,91 @@
+/** Connections to one server: TLS, proxy, and a new handshake whenever the client certificate is another. */
+import type { Dispatcher } from 'undici';
+import type { CertificatePair } from '#api/client-config/exec-credential.ts';
+import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
+
+export interface TransportTerms {
+  /** PEM; undefined means the authorities of the system. */
+  readonly authority?: string | undefined;
+  readonly serverName?: string | undefined;
+  readonly insecure?: boolean;
+  readonly proxyUrl?: string | undefined;
+  readonly certificate?: CertificatePair | undefined;
+  /** Connections at once. Default 16: a watch keeps one busy. */
+  readonly connections?: number;
+}
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const CONNECTIONS = 16;
+
+interface TlsTerms {
+  readonly ca?: string;
+  readonly servername?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly rejectUnauthorized: boolean;
+  readonly timeout: number;
+}
+
+function tlsTerms({ authority, serverName, insecure, certificate }: TransportTerms): TlsTerms {
+  return {
+    ...(authority === undefined ? {} : { ca: authority }),
+    ...(serverName === undefined ? {} : { servername: serverName }),
+    ...(certificate === undefined ? {} : { cert: certificate.certificate, key: certificate.key }),
+    rejectUnauthorized: insecure !== true,
+    timeout: CONNECT_TIMEOUT_MS,
+  };
+}
+
+/** A header that proves us to the proxy, from the login in its address. */
+function proxyLogin(proxy: URL): { readonly token?: string } {
+  if (proxy.username === '') return {};
+  const login = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
+  return { token: `Basic ${Buffer.from(login).toString('base64')}` };
+}
+
+/** A pool of connections. The client is loaded when first used. */
+export async function createDispatcher(terms: TransportTerms): Promise<Dispatcher> {
+  const { Agent, ProxyAgent, Socks5ProxyAgent } = await import('undici');
+  const tls = tlsTerms(terms);
+  // No limits on the time between parts of an answer: a watch may be silent for long.
+  const common = { connections: terms.connections ?? CONNECTIONS, bodyTimeout: 0, allowH2: false };
+  if (terms.proxyUrl === undefined) return new Agent({ ...common, connect: tls });
+  const proxy = new URL(terms.proxyUrl);
+  if (proxy.protocol === 'socks5:') return new Socks5ProxyAgent(proxy, { ...common, requestTls: tls });
+  const login = proxyLogin(proxy);
+  proxy.username = '';
+  proxy.password = '';
+  return new ProxyAgent({ ...common, uri: proxy.href, ...login, requestTls: tls });
+}
+
+export interface Transport extends AsyncDisposable {
+  /** Connections that were made with a certificate, or without one. */
+  dispatcherFor(certificate: CertificatePair | undefined): Promise<Dispatcher>;
+}
+
+/** Keeps the connections of the newest certificate. Those of the one before end with the requests under way. */
+export function createTransport(config: Pick<ResolvedClientConfig, 'tls' | 'proxyUrl'>): Transport {
+  let current: { readonly pair: CertificatePair | undefined; readonly made: Promise<Dispatcher> } | undefined;
+  const retired = new Set<Promise<Dispatcher>>();
+
+  function retire(made: Promise<Dispatcher>): void {
+    retired.add(made);
+    const forget = (): void => void retired.delete(made);
+    made.then((dispatcher) => dispatcher.close()).then(forget, forget);
+  }
+
+  return {
+    dispatcherFor(certificate) {
+      if (current !== undefined && current.pair === certificate) return current.made;
+      if (current !== undefined) retire(current.made);
+      const made = createDispatcher({ ...config.tls, proxyUrl: config.proxyUrl, certificate });
+      current = { pair: certificate, made };
+      return made;
+    },
+    async [Symbol.asyncDispose]() {
+      const all = [...retired, ...(current === undefined ? [] : [current.made])];
+      current = undefined;
+      await Promise.all(all.map(async (made) => (await made).destroy()));
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import { array, assert, asyncProperty, nat } from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseWatchEvent, type WatchEvent, watchEvents } from './watch-events.ts';
+
+async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  for (const size of sizes) {
+    yield bytes.subarray(at, at + size);
+    at += size;
+  }
+  await Promise.resolve();
+  yield bytes.subarray(at);
+}
+
+async function read(body: AsyncIterable<unknown>): Promise<readonly WatchEvent[]> {
+  const events: WatchEvent[] = [];
+  for await (const event of watchEvents(body)) events.push(event);
+  return events;
+}
+
+const events: readonly WatchEvent[] = [
+  { type: 'ADDED', object: { kind: 'Pod', name: 'grün' } },
+  { type: 'BOOKMARK', object: {} },
+  { type: 'DELETED', object: { kind: 'Pod' } },
+];
+
+describe('watchEvents', () => {
+  test('reads events wherever the bytes are cut', async () => {
+    const bytes = Buffer.from(events.map((event) => `${JSON.stringify(event)}\n`).join(''));
+    await assert(
+      asyncProperty(array(nat(40), { maxLength: 12 }), async (sizes) => {
+        expect(await read(cut(bytes, sizes))).toEqual(events);
+      }),
+    );
+  });
+
+  test('tells of an end within an event', async () => {
+    await expect(read(cut(Buffer.from('{"type":'), []))).rejects.toThrow(
+      'the watch broke off within an event',
+    );
+  });
+});
+
+describe('parseWatchEvent', () => {
+  test('throws what the server says', () => {
+    const object = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' };
+    expect(() => parseWatchEvent(JSON.stringify({ type: 'ERROR', object }))).toThrow(
+      expect.objectContaining({
+        name: 'ApiRequestError',
+        status: 410,
+        reason: 'Expired',
+        message: object.message,
+      }),
+    );
+  });
+  test.each(['no', '{}', '{"type":"NEW","object":{}}', '{"type":"ADDED","object":[]}'])(
+    'refuses %s',
+    (line) => {
+      expect(() => parseWatchEvent(line)).toThrow(expect.objectContaining({ name: 'WatchFormatError' }));
+    },
+  );
+});

@@ -1,0 +1,65 @@
+/** The events of a watch, from the bytes of its answer. Knows nothing of connections or of resuming. */
+import { readApiFailure } from './errors.ts';
+
+export interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
+  readonly object: Readonly<Record<string, unknown>>;
+}
+
+/** Bytes that are no event. */
+export class WatchFormatError extends Error {
+  override readonly name = 'WatchFormatError';
+  readonly reason = 'BadWatchEvent';
+  readonly retryable = true;
+}
+
+/** An event is a little larger than its object, and the largest object has 3 MiB. */
+const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
+const NEWLINE = 0x0a;
+const TYPES = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const;
+
+/** Reads one line.
+ *  @throws ApiRequestError for the server's own failure, such as `Expired`; WatchFormatError */
+export function parseWatchEvent(line: string): WatchEvent {
+  let event: unknown;
+  try {
+    event = JSON.parse(line);
+  } catch {
+    throw new WatchFormatError('a line of the watch is not JSON');
+  }
+  if (typeof event !== 'object' || event === null || !('type' in event) || !('object' in event)) {
+    throw new WatchFormatError('an event of the watch has no type or no object');
+  }
+  const { object } = event;
+  if (event.type === 'ERROR') throw readApiFailure(500, object, 'the watch failed');
+  const type = TYPES.find((known) => known === event.type);
+  if (type === undefined || !isObject(object)) {
+    throw new WatchFormatError('an event of the watch has an unknown type, or no object');
+  }
+  return { type, object };
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Events in order, until the server ends the watch.
+ *  @throws ApiRequestError, WatchFormatError; whatever the body throws when the connection breaks */
+export async function* watchEvents(body: AsyncIterable<unknown>): AsyncGenerator<WatchEvent, void> {
+  let rest: Uint8Array[] = [];
+  let restBytes = 0;
+  for await (const chunk of body) {
+    if (!(chunk instanceof Uint8Array)) continue;
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      const line = Buffer.concat([...rest, chunk.subarray(start, end)]).toString('utf8');
+      [rest, restBytes, start] = [[], 0, end + 1];
+      if (line.trim() !== '') yield parseWatchEvent(line);
+    }
+    if (start === chunk.length) continue;
+    rest.push(chunk.subarray(start));
+    restBytes += chunk.length - start;
+    if (restBytes > LONGEST_LINE_BYTES) throw new WatchFormatError('a line of the watch is too long');
+  }
+  if (restBytes > 0) throw new WatchFormatError('the watch broke off within an event');
+}
