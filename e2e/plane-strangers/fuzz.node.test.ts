@@ -15,7 +15,7 @@ const seed = process.env['FUZZ_SEED'];
 const vocabulary = process.env['FUZZ_VOCABULARY'] === 'kubernetes' ? 'kubernetes' : 'plat';
 const MIB = 1024 * 1024;
 
-describe('a fuzzed server', { timeout: (SECONDS + 90) * 1000 }, () => {
+describe('a fuzzed server', { timeout: (SECONDS + 150) * 1000 }, () => {
   const random = createRandom(...(seed === undefined ? [] : [Number(seed)]));
   const words = VOCABULARIES[vocabulary];
   const world = createWorld(words, createApiProtobuf(words));

@@ -5,9 +5,14 @@ import type { Answer } from './send.ts';
 /** The server stands between the client and something that isn't there. */
 const isPassage = ({ target }: Ask): boolean => /\/(proxy|log|exec|attach|portforward)\b/.test(target);
 
-/** The client asked for less time, or for a state that nobody knows. */
-const isLate = ({ target }: Ask, { text }: Answer): boolean =>
-  text.includes('Too large resource version') || /[?&]timeout(Seconds)?=/.test(target);
+/** What takes a busy machine longer than the server gives a request. */
+const LARGE_BODY_BYTES = 32 * 1024;
+
+/** The client asked for less time, for a state that nobody knows, or for much. */
+const isLate = ({ target, body }: Ask, { text }: Answer): boolean =>
+  text.includes('Too large resource version') ||
+  /[?&]timeout(Seconds)?=/.test(target) ||
+  (body?.length ?? 0) > LARGE_BODY_BYTES;
 
 function isAllowed(ask: Ask, answer: Answer): boolean {
   if (answer.status < 500) return true;
