@@ -12,6 +12,7 @@ import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
 import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
 import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
+import { runBootstrapTokens } from './wiring/bootstrap-tokens.ts';
 import { runCertificates } from './wiring/certificates.ts';
 import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore } from './wiring/core.ts';
@@ -63,7 +64,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const working = new AbortController();
   const work = runBackground(
     core,
-    { aggregation, custom, ownService: ownServiceOf(core, port), identity },
+    { aggregation, custom, ownService: ownServiceOf(core, port), identity, port },
     beginning,
     working.signal,
   );
@@ -100,6 +101,7 @@ interface BackgroundParts {
   readonly custom: CustomResources;
   readonly ownService: OwnService;
   readonly identity: ServerIdentity;
+  readonly port: number;
 }
 
 function ownServiceOf({ config, ...core }: Core, port: number): OwnService {
@@ -114,7 +116,7 @@ function ownServiceOf({ config, ...core }: Core, port: number): OwnService {
 /** What goes on beside the requests. `beginning.done` is set when what every server begins with is there. */
 async function runBackground(
   core: Core,
-  { aggregation, custom, ownService, identity }: BackgroundParts,
+  { aggregation, custom, ownService, identity, port }: BackgroundParts,
   beginning: { done: boolean },
   signal: AbortSignal,
 ): Promise<void> {
@@ -126,6 +128,7 @@ async function runBackground(
     await Promise.all([
       runControllers(core, aggregation?.content, signal),
       runCertificates(core, identity.authority, signal),
+      runBootstrapTokens(core, { port, authority: identity.authority.certificate }, signal),
       custom.run(signal),
       aggregation?.run(signal),
       ownService.run(signal),

@@ -76,6 +76,7 @@ export interface ServerConfig {
   readonly clientCaFile: string;
   readonly tokenAuthFile: string;
   readonly anonymousAuth: boolean;
+  readonly enableBootstrapTokenAuth: boolean;
   readonly apiAudiences: readonly string[];
   readonly serviceAccountIssuer: readonly string[];
   readonly serviceAccountKeyFile: readonly string[];
@@ -242,6 +243,13 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: true,
     group: 'Authentication',
     help: 'let in requests without credentials, as system:anonymous',
+  },
+  enableBootstrapTokenAuth: {
+    flag: 'enable-bootstrap-token-auth',
+    type: 'boolean',
+    default: false,
+    group: 'Authentication',
+    help: 'let in machines with a bootstrap token, by which they become nodes, and sign cluster-info for them',
   },
   apiAudiences: {
     flag: 'api-audiences',

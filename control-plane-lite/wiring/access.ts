@@ -3,6 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import { createBootstrapTokenAuthenticator } from '../authn/bootstrap-token.ts';
 import { createAuthenticationChain } from '../authn/chain.ts';
 import { createClientCertificateAuthenticator, parseCertificates } from '../authn/client-certificate.ts';
 import type { Authenticator } from '../authn/contract.ts';
@@ -55,18 +56,31 @@ export async function createAccess(deps: AccessDeps): Promise<Access> {
   };
 }
 
-async function methods({
-  config,
-  clock,
-  ownAuthority,
-  accounts,
-}: AccessDeps): Promise<readonly Authenticator[]> {
+async function methods(deps: AccessDeps): Promise<readonly Authenticator[]> {
+  const { config, clock, ownAuthority, accounts } = deps;
+  const byBootstrapToken = bootstrapTokenMethods(deps);
   const bundle = config.clientCaFile === '' ? '' : await readText(config.clientCaFile);
   const roots = [new X509Certificate(ownAuthority), ...parseCertificates(bundle)];
   const certificates = createClientCertificateAuthenticator({ roots: () => roots, clock });
-  if (config.tokenAuthFile === '') return [certificates, accounts];
+  if (config.tokenAuthFile === '') return [certificates, accounts, ...byBootstrapToken];
   const users = parseTokenFile(await readText(config.tokenAuthFile), config.tokenAuthFile);
-  return [certificates, createTokenAuthenticator(users), accounts];
+  return [certificates, createTokenAuthenticator(users), accounts, ...byBootstrapToken];
+}
+
+/** The method for bootstrap tokens; none if they are not taken. */
+function bootstrapTokenMethods(deps: AccessDeps): readonly Authenticator[] {
+  const { config, clock, vocabulary, cache, registry } = deps;
+  if (!config.enableBootstrapTokenAuth) return [];
+  return [
+    createBootstrapTokenAuthenticator({
+      clock,
+      vocabulary,
+      find(key) {
+        const secrets = registry.find('', 'v1', 'secrets');
+        return secrets === undefined ? undefined : cache.resource(secrets.storage).get(key)?.object();
+      },
+    }),
+  ];
 }
 
 async function readText(file: string): Promise<string> {

@@ -44,11 +44,12 @@ export async function createBootstrapObjects(
 ): Promise<void> {
   const { systemNamespace, publicNamespace, nodeLeaseNamespace } = deps.vocabulary;
   const namespaces = ['default', systemNamespace, publicNamespace, nodeLeaseNamespace].map(namespaceObject);
-  await createAll(deps, [...namespaces, ...priorityClasses(deps.vocabulary)], signal);
-  if (rbac) await createAll(deps, bootstrapPolicy(deps.vocabulary), signal);
+  await createMissing(deps, [...namespaces, ...priorityClasses(deps.vocabulary)], signal);
+  if (rbac) await createMissing(deps, bootstrapPolicy(deps.vocabulary), signal);
 }
 
-async function createAll(
+/** Makes those of the objects that are missing. */
+export async function createMissing(
   deps: BootstrapDeps,
   objects: readonly ApiObject[],
   signal: AbortSignal,

@@ -1,0 +1,48 @@
+/** Removes bootstrap tokens whose time is over. Source: document 2, 3. */
+import { createWorkQueue } from '#api/kit/work-queue.ts';
+import { readBootstrapSecret } from '../../authn/bootstrap-secret.ts';
+import { controllerCaller } from '../caller.ts';
+import { unlessGone } from '../unless-gone.ts';
+import { type BootstrapControllerDeps, isNamedAsToken } from './deps.ts';
+
+/** Works until the signal fires. */
+export async function runTokenCleaner(deps: BootstrapControllerDeps, signal: AbortSignal): Promise<void> {
+  const { clock, log, vocabulary } = deps;
+  const resource = deps.registry.find('', 'v1', 'secrets');
+  if (resource === undefined) return;
+  const caller = controllerCaller('token-cleaner', signal);
+  const secrets = deps.cache.resource(resource.storage);
+
+  const work = async (key: string): Promise<number | undefined> => {
+    const entry = secrets.get(key);
+    const object = entry?.object();
+    const token = object === undefined ? undefined : readBootstrapSecret(object, vocabulary);
+    if (entry === undefined || object === undefined || token === undefined) return undefined;
+    const leftMs = token.expiresMs - clock.now();
+    if (leftMs > 0) return Number.isFinite(leftMs) ? leftMs : undefined;
+    const { namespace, name } = entry;
+    const { uid, resourceVersion } = object.metadata;
+    // Whoever has just given it more time keeps it.
+    const preconditions = {
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    };
+    await unlessGone(() =>
+      deps.verbs.delete({ resource, namespace, name }, { dryRun: false, preconditions }, caller),
+    );
+    log.info({ token: token.id }, 'Bootstrap token was removed: its time is over');
+    return undefined;
+  };
+
+  const queue = createWorkQueue({
+    clock,
+    work,
+    onError: (secret, err) =>
+      log.warn({ err, secret }, 'Bootstrap token could not be removed; it is tried again'),
+  });
+  const following = secrets.follow(({ type, current }) => {
+    if (type !== 'DELETED' && isNamedAsToken(current, vocabulary)) queue.add(current.key);
+  });
+  await queue.run(signal);
+  following.close();
+}
