@@ -25,6 +25,11 @@ describe('readImpersonation', () => {
     });
   });
 
+  it('reads names as UTF-8', () => {
+    const user = Buffer.from('jürgen').toString('latin1');
+    expect(readImpersonation({ 'impersonate-user': user })?.name).toBe('jürgen');
+  });
+
   test.each([{}, { accept: '*/*' }, { 'impersonate-user': '' }, { 'impersonate-other': 'x' }])(
     'finds nobody in %j',
     (headers) => {

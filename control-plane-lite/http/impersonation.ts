@@ -26,9 +26,12 @@ const EXTRA_PREFIX = `${PREFIX}extra-`;
 const ACCOUNT_PREFIX = 'system:serviceaccount:';
 const ACCOUNT_GROUP = 'system:serviceaccounts';
 
+/** Names are UTF-8 on the wire, of which the parser makes a character of each byte. */
+const asUtf8 = (value: string): string => Buffer.from(value, 'latin1').toString('utf8');
+
 /** Values of a header that may be there several times. Nobody gains by a comma in a name: each part is asked for. */
 const valuesOf = (value: string | readonly string[] | undefined): readonly string[] =>
-  value === undefined ? [] : typeof value === 'string' ? value.split(', ') : value;
+  value === undefined ? [] : (typeof value === 'string' ? value.split(', ') : value).map(asUtf8);
 
 function decoded(name: string): string {
   try {
