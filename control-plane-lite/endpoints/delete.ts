@@ -110,7 +110,12 @@ export async function deleteCollectionEndpoint(
   const selectors = parseSelectors(request.query);
   checkFields(resource, selectors.fields);
   const { namespace } = request.info;
-  const selection = { ...selectors, ...(namespace === '' ? {} : { namespace }) };
+  const limit = integerParameter(request.query, 'limit') ?? 0;
+  const selection = {
+    ...selectors,
+    ...(namespace === '' ? {} : { namespace }),
+    ...(limit > 0 ? { limit } : {}),
+  };
   await deps.verbs.deleteCollection(resource, selection, asked, callerOf(request));
   return deps.content.plain(request, 200, {
     kind: 'Status',

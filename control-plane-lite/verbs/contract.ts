@@ -65,6 +65,8 @@ export interface Selection {
   readonly namespace?: string;
   readonly labels: readonly Requirement[];
   readonly fields: readonly FieldRequirement[];
+  /** At most so many of them, in the order of their names. */
+  readonly limit?: number;
 }
 
 export interface Verbs {

@@ -281,6 +281,7 @@ describe('collections', () => {
     ['fieldSelector=metadata.name%3Da', ['b', 'c']],
     ['labelSelector=tier%21%3Dx', ['a']],
     ['dryRun=All', ['a', 'b', 'c']],
+    ['limit=2', ['c']],
     ['', []],
   ])('deletecollection %s leaves %j', async (query, left) => {
     const path = `${await plane.namespace()}/configmaps`;
