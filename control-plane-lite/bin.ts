@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Entry of the program `control-plane-lite`: the server, or a backup of its store. */
+/** Entry of the program `control-plane-lite`: the server, a backup of its store, or a word to the running server. */
 import { ConfigError, createParser, parseConfig } from './config/parse.ts';
 
 async function main(argv: readonly string[]): Promise<number> {
@@ -12,6 +12,10 @@ async function main(argv: readonly string[]): Promise<number> {
     if (command === 'backup' || command === 'restore') {
       const { runStoreCommand } = await import('./store-command.ts');
       return await runStoreCommand(command, argv.slice(1), (line) => process.stdout.write(`${line}\n`));
+    }
+    if (command === 'token' || command === 'csr') {
+      const { runServerCommand } = await import('./commands/run-command.ts');
+      return await runServerCommand(command, argv.slice(1), (line) => process.stdout.write(`${line}\n`));
     }
     const config = parseConfig(argv);
     const { runServer } = await import('./run.ts');

@@ -119,7 +119,9 @@ function read(setting: Setting, given: unknown): Read {
 export function createParser(argv: readonly string[]): Argv {
   return yargs([...argv])
     .scriptName('control-plane-lite')
-    .usage('$0 [flags]\n$0 backup FILE [--data-dir D]\n$0 restore FILE [--data-dir D] [--force]')
+    .usage(
+      '$0 [flags]\n$0 backup FILE [--data-dir D]\n$0 restore FILE [--data-dir D] [--force]\n$0 token create|list|delete [--data-dir D]\n$0 csr list|approve|deny [--data-dir D]',
+    )
     .options(Object.fromEntries(entries.map(([, setting]) => [setting.flag, option(setting)])))
     .parserConfiguration({
       'boolean-negation': false,

@@ -1,7 +1,8 @@
 /** How machines with nothing but a token get in and become nodes. Document 2, 3 and 5.9. */
-import { createHmac, X509Certificate } from 'node:crypto';
+import { createHash, createHmac, X509Certificate } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { runServerCommand } from '#plane/commands/run-command.ts';
 import { requestData } from '#plane/testing/certificate-requests.ts';
 import { eventually } from '../../testing/wait.ts';
 import { type Body, type Json, type Reply, usePlane, VOCABULARY_NAMES } from './support.ts';
@@ -91,12 +92,8 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     const token = await addToken('join00', { 'auth-extra-groups': 'system:bootstrappers:nodes' });
     const machine = plane.as(token);
     const requests = plane.path('certificates/v1', 'certificatesigningrequests');
-    // The bindings come after the start.
-    await until(
-      plane.path('rbac.authorization/v1', 'clusterrolebindings'),
-      'system:joining-nodes-approval',
-      () => true,
-    );
+    // The bindings come after the start, and before this.
+    await until(maps, 'cluster-info', () => true);
     const subject = { commonName: 'system:node:n1', organizations: ['system:nodes'] };
     const made = await machine.post(requests, {
       metadata: { name: 'n1' },
@@ -114,8 +111,71 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
   });
 });
 
+describe.each(VOCABULARY_NAMES)('commands in %s', (vocabulary) => {
+  const plane = usePlane(vocabulary, ['--enable-bootstrap-token-auth']);
+
+  async function run(command: 'token' | 'csr', ...argv: readonly string[]): Promise<string> {
+    const lines: string[] = [];
+    const code = await runServerCommand(command, [...argv, '--data-dir', plane.server.dir], (line) =>
+      lines.push(line),
+    );
+    expect(code).toBe(0);
+    return lines.join('\n');
+  }
+
+  test('a token is made with the line to join by, listed, and deleted', async () => {
+    const line = await eventually(() =>
+      run('token', 'create', '--description', 'for n1').catch(() => undefined),
+    );
+    const { ca } = plane.server.credentials();
+    const spki = new X509Certificate(ca).publicKey.export({ type: 'spki', format: 'der' });
+    const [, url, token = '', hash] =
+      /^nodeagent join (\S+) --token (\S+) --ca-cert-hash sha256:(\S+)$/.exec(line) ?? [];
+    expect([url, hash]).toEqual([plane.server.url, createHash('sha256').update(spki).digest('hex')]);
+    await eventually(async () => (await plane.as(token).get('/api/v1/nodes')).status === 403);
+    const [id = '', secret = ''] = token.split('.');
+    const list = await run('token', 'list');
+    expect(list).toMatch(
+      new RegExp(`^${id} .*authentication,signing +for n1 +system:bootstrappers:nodes$`, 'm'),
+    );
+    expect(list).not.toContain(secret);
+    expect(await run('token', 'delete', token)).toBe(`token ${id} deleted`);
+    await expect(run('token', 'delete', id)).rejects.toThrow('not found');
+  });
+
+  test('a request is listed and decided', async () => {
+    const path = plane.path('certificates/v1', 'certificatesigningrequests');
+    for (const name of ['yes', 'no']) {
+      const spec = { request: requestData({}), signerName: 'example.com/a', usages: ['client auth'] };
+      await plane.post(path, { metadata: { name }, spec });
+    }
+    expect(await run('csr', 'approve', 'yes')).toBe('certificate request yes approved');
+    expect(await run('csr', 'approve', 'yes')).toBe('certificate request yes approved');
+    expect(await run('csr', 'deny', 'no')).toBe('certificate request no denied');
+    await expect(run('csr', 'deny', 'yes')).rejects.toThrow('mutually exclusive');
+    await expect(run('csr', 'deny', 'other')).rejects.toThrow('there is no request named "other"');
+    expect((await run('csr', 'list')).split('\n').map((line) => line.split(/ {2,}/).at(-1))).toEqual([
+      'CONDITION',
+      'Denied',
+      'Approved',
+    ]);
+  });
+
+  test('without a server the command says so', async () => {
+    const argv = ['list', '--data-dir', '/tmp/na-not-there'];
+    await expect(runServerCommand('token', argv, () => undefined)).rejects.toThrow('is the server started');
+  });
+});
+
 describe('without the flag', () => {
   const plane = usePlane();
+
+  test('no token is made', async () => {
+    const argv = ['create', '--data-dir', plane.server.dir];
+    await expect(runServerCommand('token', argv, () => undefined)).rejects.toThrow(
+      'start it with --enable-bootstrap-token-auth',
+    );
+  });
 
   test('tokens are not taken, and nothing is made for them', async () => {
     const { systemNamespace, publicNamespace, secretTypeBootstrapToken: type } = plane.words;

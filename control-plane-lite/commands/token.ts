@@ -1,0 +1,132 @@
+/** `control-plane-lite token create|list|delete`: the tokens that machines join with. Source: document 2, 5.9. */
+import { createHash, randomInt, X509Certificate } from 'node:crypto';
+import { formatTime } from '#api/meta/time.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import {
+  BOOTSTRAP_SECRET_PREFIX,
+  BOOTSTRAP_TOKEN,
+  type BootstrapToken,
+  isExtraGroup,
+  readBootstrapSecret,
+} from '../authn/bootstrap-secret.ts';
+import { JOINING_GROUP } from '../authz/join-policy.ts';
+import type { ApiObject } from '../resources/contract.ts';
+import { type AdminClient, CommandError, memberAt, textAt } from './admin-client.ts';
+import { formatTable } from './table.ts';
+
+export interface NewToken {
+  /** Empty: one is made. */
+  readonly token: string;
+  /** 0: it never ends. */
+  readonly ttlMs: number;
+  readonly description: string;
+  /** Beside that of joining nodes. */
+  readonly groups: readonly string[];
+}
+
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz0123456789';
+
+const randomText = (length: number): string =>
+  Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+
+const secretsPath = ({ systemNamespace }: Vocabulary): string =>
+  `/api/v1/namespaces/${systemNamespace}/secrets`;
+
+/** What names an authority's key: `sha256:` and the digest of its DER form. @throws Error if the PEM is none */
+export function authorityHash(pem: string): string {
+  const der = new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'der' });
+  return `sha256:${createHash('sha256').update(der).digest('hex')}`;
+}
+
+/** The Secret of a token. */
+export function tokenSecret(
+  { token, ttlMs, description, groups }: NewToken,
+  vocabulary: Vocabulary,
+  nowMs: number,
+): object {
+  const [id = '', secret = ''] = token.split('.');
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: `${BOOTSTRAP_SECRET_PREFIX}${id}`, namespace: vocabulary.systemNamespace },
+    type: vocabulary.secretTypeBootstrapToken,
+    stringData: {
+      'token-id': id,
+      'token-secret': secret,
+      'usage-bootstrap-authentication': 'true',
+      'usage-bootstrap-signing': 'true',
+      'auth-extra-groups': [JOINING_GROUP, ...groups].join(','),
+      ...(description === '' ? {} : { description }),
+      ...(ttlMs === 0 ? {} : { expiration: formatTime(nowMs + ttlMs) }),
+    },
+  };
+}
+
+/** The line by which a machine joins. @throws CommandError */
+export async function createToken(client: AdminClient, wanted: NewToken, nowMs: number): Promise<string> {
+  const { vocabulary } = client;
+  const token = wanted.token === '' ? `${randomText(6)}.${randomText(16)}` : wanted.token;
+  if (!BOOTSTRAP_TOKEN.test(token)) {
+    throw new CommandError('the token is none: right are six characters, a dot and sixteen, of a-z and 0-9');
+  }
+  const bad = wanted.groups.find((group) => !isExtraGroup(group));
+  if (bad !== undefined) {
+    throw new CommandError(`--groups: ${JSON.stringify(bad)} does not begin with system:bootstrappers:`);
+  }
+  const info = await client.call(
+    'GET',
+    `/api/v1/namespaces/${vocabulary.publicNamespace}/configmaps/cluster-info`,
+  );
+  if (info === undefined) {
+    throw new CommandError('the server takes no tokens; start it with --enable-bootstrap-token-auth');
+  }
+  const cluster = clusterOf(textAt(info, 'data', 'kubeconfig'));
+  await client.call('POST', secretsPath(vocabulary), tokenSecret({ ...wanted, token }, vocabulary, nowMs));
+  return `nodeagent join ${cluster.url} --token ${token} --ca-cert-hash ${cluster.hash}`;
+}
+
+function clusterOf(content: string): { readonly url: string; readonly hash: string } {
+  try {
+    const cluster = memberAt(JSON.parse(content), 'clusters', 0, 'cluster');
+    const authority = Buffer.from(textAt(cluster, 'certificate-authority-data'), 'base64').toString();
+    return { url: textAt(cluster, 'server'), hash: authorityHash(authority) };
+  } catch (cause) {
+    throw new CommandError('the ConfigMap cluster-info is not as the server writes it', { cause });
+  }
+}
+
+/** The tokens as a table, without what is secret of them. */
+export async function listTokens(client: AdminClient): Promise<string> {
+  const { vocabulary } = client;
+  const path = `${secretsPath(vocabulary)}?fieldSelector=type=${vocabulary.secretTypeBootstrapToken}`;
+  const items = memberAt(await client.call('GET', path), 'items');
+  const tokens = (Array.isArray(items) ? (items as readonly ApiObject[]) : []).flatMap(
+    (item) => readBootstrapSecret(item, vocabulary) ?? [],
+  );
+  return formatTable([['ID', 'EXPIRES', 'USAGES', 'DESCRIPTION', 'EXTRA GROUPS'], ...tokens.map(row)]);
+}
+
+function row({
+  id,
+  expiresMs,
+  authentication,
+  signing,
+  description,
+  extraGroups,
+}: BootstrapToken): readonly string[] {
+  const usages = [...(authentication ? ['authentication'] : []), ...(signing ? ['signing'] : [])];
+  const expires = Number.isFinite(expiresMs)
+    ? formatTime(expiresMs)
+    : expiresMs > 0
+      ? '<never>'
+      : '<invalid>';
+  return [id, expires, usages.join(','), description, extraGroups.join(',')];
+}
+
+/** `idOrToken`: its six characters, or the whole. @throws CommandError */
+export async function deleteToken(client: AdminClient, idOrToken: string): Promise<string> {
+  const [id = ''] = idOrToken.split('.');
+  if (!/^[a-z0-9]{6}$/.test(id)) throw new CommandError(`${JSON.stringify(id)} is no id of a token`);
+  await client.call('DELETE', `${secretsPath(client.vocabulary)}/${BOOTSTRAP_SECRET_PREFIX}${id}`);
+  return `token ${id} deleted`;
+}
