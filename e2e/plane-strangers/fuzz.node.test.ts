@@ -38,7 +38,7 @@ describe('a fuzzed server', { timeout: (SECONDS + 150) * 1000 }, () => {
     const report = await fuzz(plane, world, random, SECONDS * 750);
     const after = await plane.vitals();
     console.log(
-      `seed ${random.seed}: ${warm.sent + report.sent} requests ${JSON.stringify(report.statuses)}; longest turn ${Math.round(after.longestTurnMs)} ms, slowest answer ${Math.round(report.slowest.ms)} ms (${report.slowest.ask.slice(0, 150)}); RSS ${Math.round(before.rssBytes / MIB)} → ${Math.round(after.rssBytes / MIB)} MiB, heap ${Math.round(before.heapBytes / MIB)} → ${Math.round(after.heapBytes / MIB)} MiB`,
+      `seed ${random.seed}: ${warm.sent + report.sent} requests ${JSON.stringify(report.statuses)}; longest turn ${Math.round(after.longestTurnMs)} ms, slowest answer ${Math.round(report.slowest.ms)} ms (${report.slowest.ask.slice(0, 150)}); RSS ${Math.round(before.rssBytes / MIB)} → ${Math.round(after.rssBytes / MIB)} MiB, heap ${Math.round(before.heapBytes / MIB)} → ${Math.round(after.heapBytes / MIB)} MiB, outside ${Math.round(before.externalBytes / MIB)} → ${Math.round(after.externalBytes / MIB)} MiB`,
     );
     const result = {
       seed: random.seed,
@@ -50,5 +50,8 @@ describe('a fuzzed server', { timeout: (SECONDS + 150) * 1000 }, () => {
     expect(await readCanaries(plane, canaries)).toEqual(canaries);
     await expectReadable(plane, world);
     expect(after.heapBytes).toBeLessThan(before.heapBytes + 150 * MIB);
+    expect(after.externalBytes).toBeLessThan(before.externalBytes + 150 * MIB);
+    // What the process keeps for itself varies, but not without end.
+    expect(after.rssBytes).toBeLessThan(1024 * MIB);
   });
 });

@@ -11,6 +11,8 @@ export type Told =
 export interface Vitals {
   readonly rssBytes: number;
   readonly heapBytes: number;
+  /** Buffers, mostly. */
+  readonly externalBytes: number;
   /** Longest time that the event loop was held up since it was last asked. */
   readonly longestTurnMs: number;
 }
@@ -25,9 +27,9 @@ function vitals(): Vitals {
   // What is left after two collections is held by something.
   globalThis.gc?.();
   globalThis.gc?.();
-  const { rss, heapUsed } = process.memoryUsage();
+  const { rss, heapUsed, external } = process.memoryUsage();
   delay.reset();
-  return { rssBytes: rss, heapBytes: heapUsed, longestTurnMs };
+  return { rssBytes: rss, heapBytes: heapUsed, externalBytes: external, longestTurnMs };
 }
 
 process.on('message', (asked) => {
