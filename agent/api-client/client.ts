@@ -3,10 +3,10 @@
 import type { Dispatcher } from 'undici';
 import { impersonationHeaders } from '#api/client-config/impersonation.ts';
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
-import { asError } from '#api/kit/clock.ts';
+import { asError, type Timer } from '#api/kit/clock.ts';
 import { type CredentialDeps, createCredentials } from './create-credentials.ts';
 import { type Credential, isSameCredential } from './credentials.ts';
-import { readApiFailure, ServerUnreachableError } from './errors.ts';
+import { ApiRequestError, readApiFailure, ServerUnreachableError } from './errors.ts';
 import { readLimited } from './read-limited.ts';
 import { type ObjectAddress, type Query, type ResourceAddress, resourcePath } from './resource-path.ts';
 import { createTransport } from './transport.ts';
@@ -81,8 +81,9 @@ function parseObject(text: string): Json | undefined {
 }
 
 interface Sender {
-  /** The answer, once credentials were renewed if they had to be. */
-  send(call: Call, signal: AbortSignal): Promise<Dispatcher.ResponseData>;
+  /** The answer, if it is no failure, once credentials were renewed if they had to be. `begin` gives the signal of an
+   *  attempt: getting credentials may take longer than a request, as a person may have to log in. */
+  send(call: Call, signal: AbortSignal, begin: () => AbortSignal): Promise<Dispatcher.ResponseData>;
   readonly close: () => Promise<void>;
 }
 
@@ -122,9 +123,11 @@ function createSender(deps: ApiClientDeps, config: ResolvedClientConfig, options
       });
       // Readers are told of failures by the read; a body that nobody reads must not end the process.
       answer.body.on('error', () => undefined);
+      await checkAnswer(answer);
       return answer;
     } catch (thrown) {
       signal.throwIfAborted();
+      if (thrown instanceof ApiRequestError) throw thrown;
       const cause = asError(thrown);
       throw new ServerUnreachableError(`${config.server} did not answer: ${cause.message}`, { cause });
     }
@@ -147,15 +150,17 @@ function createSender(deps: ApiClientDeps, config: ResolvedClientConfig, options
   }
 
   return {
-    async send(call, signal) {
+    async send(call, signal, begin) {
       await deps.pace?.(signal);
       const used = await credentials.current(signal);
-      const answer = await once(call, used, signal);
-      if (answer.statusCode !== 401) return answer;
-      const next = await renewed(used, signal);
-      if (next === undefined) return answer;
-      await answer.body.dump();
-      return await once(call, next, signal);
+      try {
+        return await once(call, used, begin());
+      } catch (thrown) {
+        if (!(thrown instanceof ApiRequestError) || thrown.status !== 401) throw thrown;
+        const next = await renewed(used, signal);
+        if (next === undefined) throw thrown;
+        return await once(call, next, begin());
+      }
     },
     async close() {
       await transport[Symbol.asyncDispose]();
@@ -183,22 +188,36 @@ export function createApiClient(
     new ServerUnreachableError(`${config.server} did not answer within ${timeoutMs} ms`);
 
   async function call(request: Call, outer: AbortSignal): Promise<Json> {
-    const deadline = new AbortController();
-    const timer = deps.clock.setTimer(() => deadline.abort(late()), timeoutMs);
-    const signal = AbortSignal.any([outer, deadline.signal]);
+    let timer: Timer | undefined;
+    let signal = outer;
+    const begin = (): AbortSignal => {
+      const deadline = new AbortController();
+      timer?.cancel();
+      timer = deps.clock.setTimer(() => deadline.abort(late()), timeoutMs);
+      signal = AbortSignal.any([outer, deadline.signal]);
+      return signal;
+    };
     try {
-      const answer = await sender.send(request, signal);
-      await checkAnswer(answer);
+      const answer = await sender.send(request, outer, begin);
       const text = (await readLimited(answer.body, LARGEST_ANSWER_BYTES)).toString('utf8');
       const value = parseObject(text);
       if (value === undefined) throw readApiFailure(answer.statusCode, undefined, text);
       return value;
     } catch (thrown) {
-      signal.throwIfAborted();
-      throw thrown;
+      outer.throwIfAborted();
+      throw brokenOff(thrown, signal);
     } finally {
-      timer.cancel();
+      timer?.cancel();
     }
+  }
+
+  /** Undici and the system name broken connections by a code; our own errors have a reason instead. */
+  function brokenOff(thrown: unknown, signal: AbortSignal): Error {
+    const error = asError(thrown);
+    if ('reason' in error) return error;
+    if (signal.aborted) return asError(signal.reason);
+    if (!('code' in error)) return error;
+    return new ServerUnreachableError(`${config.server} broke off: ${error.message}`, { cause: error });
   }
 
   const withBody = (
@@ -213,19 +232,13 @@ export function createApiClient(
     signal: AbortSignal,
     query: Query = {},
   ): AsyncGenerator<WatchEvent, void> {
-    const answer = await sender.send(
-      { method: 'GET', path: resourcePath(address, { ...query, watch: true }) },
-      signal,
-    );
-    await checkAnswer(answer);
+    const request = { method: 'GET', path: resourcePath(address, { ...query, watch: true }) } as const;
+    const answer = await sender.send(request, signal, () => signal);
     try {
       yield* watchEvents(answer.body);
     } catch (thrown) {
       signal.throwIfAborted();
-      const error = asError(thrown);
-      // Undici and the system name broken connections by a code; our own errors have a reason instead.
-      if (!('code' in error)) throw error;
-      throw new ServerUnreachableError(`${config.server} broke off: ${error.message}`, { cause: error });
+      throw brokenOff(thrown, signal);
     } finally {
       answer.body.destroy();
     }

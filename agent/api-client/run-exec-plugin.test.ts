@@ -34,6 +34,11 @@ describe('runExecPlugin', () => {
       { command: '/none/x', installHint: 'apt install x\n' },
       '/none/x was not found: install it, or correct user.exec.command\napt install x',
     ],
+    [
+      'arguments that are too long',
+      { command: '/bin/true', args: ['x'.repeat(4_000_000)] },
+      '/bin/true could not be run: E2BIG',
+    ],
     ['a file that is no program', { command: '/etc/passwd' }, '/etc/passwd could not be run: EACCES'],
   ])('tells of %s', async (_, change, message) => {
     await expect(runExecPlugin(node('', change), signal)).rejects.toThrow(

@@ -94,19 +94,29 @@ function collect(stream: Readable | null | undefined, onTooLong: () => void): Ou
   };
 }
 
+/** Some failures are thrown at once, such as arguments that are too long; the others come as events. */
+function start(run: ExecPluginRun, fail: (detail: string) => ExecPluginError): ChildProcess {
+  const { command, args, env, interactive } = run;
+  try {
+    return spawn(command, [...args], {
+      env,
+      stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'pipe'],
+      detached: !interactive,
+    });
+  } catch (thrown) {
+    throw fail(describeStart(run, asError(thrown)));
+  }
+}
+
 /** Resolves to what the plugin printed. It is killed at the timeout, on abort, and when it prints too much.
  *  @throws ExecPluginError; the signal's reason when it fires */
 export async function runExecPlugin(run: ExecPluginRun, signal: AbortSignal): Promise<string> {
   signal.throwIfAborted();
-  const { command, args, env, interactive, timeoutMs } = run;
+  const { command, timeoutMs } = run;
   const fail = (detail: string): ExecPluginError =>
     new ExecPluginError(`credential plugin ${command} ${detail}`);
   const deadline = AbortSignal.timeout(timeoutMs);
-  const child = spawn(command, [...args], {
-    env,
-    stdio: [interactive ? 'inherit' : 'ignore', 'pipe', 'pipe'],
-    detached: !interactive,
-  });
+  const child = start(run, fail);
   const { ended, stop } = follow(child, run);
   const ending = AbortSignal.any([signal, deadline]);
   ending.addEventListener('abort', stop, { once: true });
