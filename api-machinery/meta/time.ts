@@ -52,22 +52,22 @@ function floorDivide(amount: bigint, divisor: bigint): bigint {
 }
 
 /** `2006-01-02T15:04:05`; throws RangeError outside the years 0 to 9999, which RFC 3339 cannot write. */
-function secondsText(unixSeconds: bigint): string {
-  const text = new Date(Number(unixSeconds) * 1000).toISOString();
+function secondsText(unixSeconds: number): string {
+  const text = new Date(unixSeconds * 1000).toISOString();
   if (text.length !== 24) throw new RangeError(`year of ${text} has no RFC 3339 form`);
   return text.slice(0, 19);
 }
 
 /** The API's Time: whole seconds, UTC. */
 export function formatTime(unixMs: number): string {
-  return `${secondsText(BigInt(Math.floor(unixMs / 1000)))}Z`;
+  return `${secondsText(Math.floor(unixMs / 1000))}Z`;
 }
 
 /** The API's MicroTime: always six decimals, UTC. */
 export function formatMicroTime(unixNanos: bigint): string {
   const seconds = floorDivide(unixNanos, NANOS_PER_SECOND);
   const micros = (unixNanos - seconds * NANOS_PER_SECOND) / 1000n;
-  return `${secondsText(seconds)}.${micros.toString().padStart(6, '0')}Z`;
+  return `${secondsText(Number(seconds))}.${micros.toString().padStart(6, '0')}Z`;
 }
 
 /** RFC 3339 with up to nine decimals and no trailing zeros, UTC. */
@@ -75,5 +75,5 @@ export function formatTimeNanos(unixNanos: bigint): string {
   const seconds = floorDivide(unixNanos, NANOS_PER_SECOND);
   const nanos = unixNanos - seconds * NANOS_PER_SECOND;
   const fraction = nanos.toString().padStart(9, '0').replace(/0+$/, '');
-  return `${secondsText(seconds)}${fraction === '' ? '' : `.${fraction}`}Z`;
+  return `${secondsText(Number(seconds))}${fraction === '' ? '' : `.${fraction}`}Z`;
 }

@@ -17,7 +17,8 @@ export interface AdmissionRequest {
   readonly dryRun: boolean;
   /** Create, update, patch or delete options, as an object of the meta group. */
   readonly options: Readonly<Record<string, unknown>>;
-  readonly signal: AbortSignal;
+  /** Made when first asked for. */
+  readonly signal: () => AbortSignal;
   warn(text: string): void;
   annotate(key: string, value: string): void;
 }

@@ -4,7 +4,7 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import type { Cache } from '../cache/contract.ts';
 import type { ApiRequest, Handler } from '../http/contract.ts';
-import type { Resource } from '../resources/contract.ts';
+import type { Resource, UserInfo } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Caller, ObjectRef, Verbs } from '../verbs/contract.ts';
 import type { Content } from './content.ts';
@@ -23,15 +23,30 @@ export interface EndpointDeps {
   readonly connect?: (request: ApiRequest, resource: Resource) => Handler | undefined;
 }
 
-export const callerOf = (request: ApiRequest): Caller => ({
-  user: request.user,
-  // Made when first asked for, which it seldom is.
-  get signal() {
-    return request.signal;
-  },
-  warn: (text) => request.warn(text),
-  annotate: (key, value) => request.annotate(key, value),
-});
+/** A class for its getter: the signal is made when first asked for, which it seldom is. */
+class RequestCaller implements Caller {
+  readonly #request: ApiRequest;
+  readonly user: UserInfo;
+
+  constructor(request: ApiRequest) {
+    this.#request = request;
+    this.user = request.user;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  warn(text: string): void {
+    this.#request.warn(text);
+  }
+
+  annotate(key: string, value: string): void {
+    this.#request.annotate(key, value);
+  }
+}
+
+export const callerOf = (request: ApiRequest): Caller => new RequestCaller(request);
 
 /** The path of a namespace has a namespace, to be authorized by; the object has none. */
 export const refOf = ({ info }: ApiRequest, resource: Resource): ObjectRef => ({

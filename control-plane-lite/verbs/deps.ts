@@ -39,6 +39,8 @@ export interface VerbDeps {
   readonly uid?: () => string;
 }
 
+const NO_OPTIONS = {};
+
 export const newUid = (deps: VerbDeps): string => (deps.uid ?? randomUUID)();
 
 export const resourceSubject = ({ info }: Resource): Subject => ({ group: info.group, name: info.plural });
@@ -69,23 +71,23 @@ export function strategyContext(
 export function admissionRequest(
   operation: Operation,
   ref: ObjectRef,
-  objects: { readonly object: ApiObject | undefined; readonly old: ApiObject | undefined },
-  options: Pick<WriteOptions, 'dryRun' | 'subresource'>,
+  { object, old }: { readonly object: ApiObject | undefined; readonly old: ApiObject | undefined },
+  { dryRun, subresource = '' }: Pick<WriteOptions, 'dryRun' | 'subresource'>,
   caller: Caller,
 ): AdmissionRequest {
+  const { resource, namespace, name } = ref;
   return {
     operation,
-    resource: ref.resource,
-    subresource: options.subresource ?? '',
-    namespace: ref.namespace,
-    name: ref.name,
-    ...objects,
+    resource,
+    subresource,
+    namespace,
+    name,
+    object,
+    old,
     user: caller.user,
-    dryRun: options.dryRun,
-    options: {},
-    get signal() {
-      return caller.signal;
-    },
+    dryRun,
+    options: NO_OPTIONS,
+    signal: () => caller.signal,
     warn: (text) => caller.warn(text),
     annotate: (key, value) => caller.annotate(key, value),
   };
