@@ -1,5 +1,6 @@
 /** Many clients at once, and what they saw: no update is lost, no watch has a gap or a duplicate, and every list is
  *  a true snapshot. `HISTORY_SECONDS` for longer runs, `TEST_SEED` to repeat the choices of one. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startEtcd } from '#plane/store/testing/etcd.ts';
 import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
@@ -24,9 +25,14 @@ interface Outcome {
 /** What must come of it. */
 const nothingWrong = ({ seed }: Outcome): Outcome => ({ seed, surprises: [], faults: [] });
 
-async function judgedRun(planes: readonly TestPlane[]): Promise<Outcome> {
+async function judgedRun(planes: readonly TestPlane[], chaos?: () => Promise<void>): Promise<Outcome> {
   const { seed } = createRandom();
-  const run = await runHistory(planes.map(serverOf), { clients: CLIENTS, forMs: SECONDS * 1000, seed });
+  const run = await runHistory(planes.map(serverOf), {
+    clients: CLIENTS,
+    forMs: SECONDS * 1000,
+    seed,
+    ...(chaos === undefined ? {} : { chaos }),
+  });
   const { writes, gets, listings, watchings, witnesses } = run.history;
   const done = writes.filter(({ result }) => result.kind === 'done' || result.kind === 'deleted');
   const events = watchings.reduce((sum, { seen }) => sum + seen.length, 0);
@@ -49,12 +55,37 @@ describe(`a history of ${CLIENTS} clients`, { timeout: (SECONDS + 60) * 1000 }, 
     expect(outcome).toEqual(nothingWrong(outcome));
   });
 
+  test('holds while the server is started again on its embedded store', async () => {
+    await using plane = await startTestPlane();
+    const outcome = await judgedRun([plane], async () => {
+      await pause(SECONDS * 300);
+      await plane.restart();
+    });
+    expect(outcome).toEqual(nothingWrong(outcome));
+  });
+
   test('holds on two servers that share an etcd', async () => {
     await using etcd = await startEtcd();
     const flags = ['--etcd-servers', etcd.urls.join()];
     await using first = await startTestPlane(flags);
     await using second = await startTestPlane(flags);
     const outcome = await judgedRun([first, second]);
+    expect(outcome).toEqual(nothingWrong(outcome));
+  });
+
+  test('holds while a server is started again and etcd crashes', async () => {
+    await using etcd = await startEtcd();
+    const flags = ['--etcd-servers', etcd.urls.join()];
+    await using first = await startTestPlane(flags);
+    await using second = await startTestPlane(flags);
+    const outcome = await judgedRun([first, second], async () => {
+      await pause(SECONDS * 250);
+      await second.restart();
+      await pause(SECONDS * 250);
+      await etcd.members[0]?.kill();
+      await pause(200);
+      await etcd.members[0]?.start();
+    });
     expect(outcome).toEqual(nothingWrong(outcome));
   });
 });

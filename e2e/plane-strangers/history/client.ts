@@ -1,4 +1,5 @@
 /** One client of the API server: requests over HTTP, all written down in a history. */
+import { setTimeout as pause } from 'node:timers/promises';
 import { type Dispatcher, request } from 'undici';
 import type { EventType, Get, Intent, Key, Seen, Selection, Version, Watching, Write } from './history.ts';
 
@@ -14,7 +15,14 @@ export interface Notes {
   readonly surprises: string[];
   /** The highest revision that anyone has seen. */
   newest: number;
+  /** Servers fail on purpose: requests may, too. */
+  readonly failing: boolean;
 }
+
+/** Before something that failed is tried again, in ms. */
+const RETRY_MS = 20;
+
+const isFailure = (status: number): boolean => status >= 500 || status === 429;
 
 export interface Server {
   readonly url: () => string;
@@ -112,11 +120,15 @@ export async function write(notes: Notes, server: Server, wish: WriteRequest): P
       ...(abandonMs === undefined ? {} : { signal: AbortSignal.timeout(abandonMs) }),
     });
   } catch (thrown) {
-    if (abandonMs === undefined) notes.surprises.push(`${id}: ${String(thrown)}`);
+    if (abandonMs === undefined && !notes.failing) notes.surprises.push(`${id}: ${String(thrown)}`);
     end({ kind: 'unknown' });
     return undefined;
   }
   const { status, body: answer } = reply;
+  if (notes.failing && isFailure(status)) {
+    end({ kind: 'unknown' });
+    return undefined;
+  }
   if (status >= 400) {
     const { reason } = answer as { reason: string };
     if (status !== 404 && status !== 409) notes.surprises.push(`${id}: ${JSON.stringify(answer)}`);
@@ -133,6 +145,18 @@ export async function write(notes: Notes, server: Server, wish: WriteRequest): P
   return version;
 }
 
+/** `undefined`: no answer, for which the server is excused. */
+export async function read(notes: Notes, server: Server, path: string): Promise<Reply | undefined> {
+  try {
+    const reply = await send(server, 'GET', path);
+    return notes.failing && isFailure(reply.status) ? undefined : reply;
+  } catch (thrown) {
+    if (!notes.failing) throw thrown;
+    await pause(RETRY_MS);
+    return undefined;
+  }
+}
+
 /** `any`: whatever state the server has at hand; a number: one not older. */
 export async function get(
   notes: Notes,
@@ -144,7 +168,9 @@ export async function get(
   const floor = typeof freshness === 'number' ? freshness : began.floor;
   const query =
     freshness === 'newest' ? '' : `?resourceVersion=${freshness === 'any' ? 0 : String(freshness)}`;
-  const { status, body } = await send(server, 'GET', objectPath(key) + query);
+  const reply = await read(notes, server, objectPath(key) + query);
+  if (reply === undefined) return undefined;
+  const { status, body } = reply;
   if (status !== 200 && status !== 404) notes.surprises.push(`get ${key}${query}: ${JSON.stringify(body)}`);
   const found = status === 200 ? versionOf(body as ObjectBody) : undefined;
   notes.gets.push({ key, ...began, floor, endedMs: performance.now(), found });
@@ -200,6 +226,9 @@ interface EventBody {
   readonly object: ObjectBody;
 }
 
+/** Of an error event. */
+const codeOf = ({ object }: EventBody): number => (object as { readonly code?: number }).code ?? 0;
+
 function seenOf({ type, object }: EventBody): Seen | undefined {
   if (type === 'ERROR') return undefined;
   if (type !== 'BOOKMARK') return { kind: 'event', type, version: versionOf(object) };
@@ -223,6 +252,7 @@ export async function watch(notes: Notes, server: Server, wish: WatchWish): Prom
     const event = JSON.parse(line) as EventBody;
     const each = seenOf(event);
     if (each === undefined) {
+      if (notes.failing && isFailure(codeOf(event))) return;
       notes.surprises.push(`watch ${JSON.stringify(selection)} from ${from}: ${line}`);
       return;
     }
@@ -239,6 +269,11 @@ export async function watch(notes: Notes, server: Server, wish: WatchWish): Prom
         signal,
       },
     );
+    if (notes.failing && isFailure(response.statusCode)) {
+      await response.body.dump();
+      await pause(RETRY_MS);
+      return { position, noted };
+    }
     if (response.statusCode !== 200) {
       notes.surprises.push(`watch: ${response.statusCode} ${await response.body.text()}`);
       return { position, noted };
@@ -251,7 +286,9 @@ export async function watch(notes: Notes, server: Server, wish: WatchWish): Prom
       lines.forEach(note);
     }
   } catch (thrown) {
-    if (!signal.aborted) notes.surprises.push(`watch ${JSON.stringify(selection)}: ${String(thrown)}`);
+    if (signal.aborted) return { position, noted };
+    if (!notes.failing) notes.surprises.push(`watch ${JSON.stringify(selection)}: ${String(thrown)}`);
+    await pause(RETRY_MS);
   }
   return { position, noted };
 }

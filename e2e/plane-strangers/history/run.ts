@@ -20,6 +20,8 @@ export interface RunOptions {
   readonly clients: number;
   readonly forMs: number;
   readonly seed: number;
+  /** Makes servers fail meanwhile; when it ends, all of them work. */
+  readonly chaos?: () => Promise<void>;
 }
 
 export interface Run {
@@ -33,13 +35,21 @@ const NAMESPACES = ['history-a', 'history-b'];
 const LATE_MS = 10_000;
 
 export async function runHistory(servers: readonly Server[], options: RunOptions): Promise<Run> {
-  const { clients, forMs, seed } = options;
+  const { clients, forMs, seed, chaos } = options;
   const [server] = servers;
   if (server === undefined) throw new Error('no server');
   for (const name of NAMESPACES)
     await send(server, 'POST', '/api/v1/namespaces', { body: { metadata: { name } } });
   const { before, revision } = await stateOf(server);
-  const notes = { writes: [], gets: [], watchings: [], listings: [], surprises: [], newest: revision };
+  const notes = {
+    writes: [],
+    gets: [],
+    watchings: [],
+    listings: [],
+    surprises: [],
+    newest: revision,
+    failing: chaos !== undefined,
+  };
   const witnesses = await Promise.all(servers.map((each) => beginWitness(notes, each, revision)));
   const stop = new AbortController();
   const closing = createClosing(clients);
@@ -54,12 +64,12 @@ export async function runHistory(servers: readonly Server[], options: RunOptions
   const timer = setTimeout(() => stop.abort(), forMs);
   const all = Promise.all(Array.from({ length: clients }, (_, index) => runClient(work, index)));
   // A client that fails ends the run.
-  await Promise.race([Promise.all([once(stop.signal, 'abort'), closing.allOpen]), all]);
+  await Promise.race([Promise.all([once(stop.signal, 'abort'), closing.allOpen, chaos?.()]), all]);
   clearTimeout(timer);
   await writeToAll(work);
   const end = notes.newest;
   await Promise.all(witnesses.map((witness) => witness.until(end, closing.late)));
-  closing.end(lastOf(witnesses[0]?.noted.seen ?? [], before, end));
+  closing.end(lastOf(witnesses[0]?.seen ?? [], before, end));
   await all;
   await Promise.all(witnesses.map((witness) => witness.stop()));
   return { history: historyOf(notes, witnesses, { seed, before, end }), surprises: notes.surprises };
@@ -77,33 +87,43 @@ async function stateOf(server: Server): Promise<State> {
 }
 
 interface Witness {
-  readonly noted: Noted;
+  readonly seen: readonly Seen[];
+  /** What is noted of its watches, which are no clients'. */
+  readonly noted: ReadonlySet<Noted>;
   /** Resolves when it has seen what happened up to the revision, or at the signal. */
   until(revision: number, signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** A watch of everything. */
+/** A watch of everything, resumed should the server end it. */
 async function beginWitness(notes: Notes, server: Server, revision: number): Promise<Witness> {
   const leave = new AbortController();
   const opened = Promise.withResolvers<void>();
+  const seen: Seen[] = [];
+  const noted = new Set<Noted>();
   let position = revision;
   let onMove = (): void => undefined;
-  const ended = watch(notes, server, {
-    selection: {},
-    from: revision,
-    bookmarks: false,
-    signal: leave.signal,
-    onOpen: opened.resolve,
-    onSeen(seen) {
-      position = seen.kind === 'event' ? seen.version.revision : seen.revision;
-      onMove();
-    },
-  });
-  const noted = notes.watchings.at(-1);
-  if (noted === undefined) throw new Error('the watch is not noted');
+  const follow = async (): Promise<void> => {
+    while (!leave.signal.aborted) {
+      const watched = await watch(notes, server, {
+        selection: {},
+        from: position,
+        bookmarks: false,
+        signal: leave.signal,
+        onOpen: opened.resolve,
+        onSeen(each) {
+          seen.push(each);
+          position = each.kind === 'event' ? each.version.revision : each.revision;
+          onMove();
+        },
+      });
+      noted.add(watched.noted);
+    }
+  };
+  const ended = follow();
   await opened.promise;
   return {
+    seen,
     noted,
     until(wanted, signal) {
       const { promise, resolve } = Promise.withResolvers<void>();
@@ -164,13 +184,13 @@ function historyOf(
   witnesses: readonly Witness[],
   rest: Pick<History, 'seed' | 'before' | 'end'>,
 ): History {
-  const own = new Set(witnesses.map(({ noted }) => noted));
+  const own = new Set(witnesses.flatMap(({ noted }) => [...noted]));
   return {
     ...rest,
     writes: notes.writes,
     gets: notes.gets,
     listings: notes.listings,
     watchings: notes.watchings.filter((noted) => !own.has(noted)),
-    witnesses: witnesses.map(({ noted }) => noted.seen),
+    witnesses: witnesses.map(({ seen }) => seen),
   };
 }

@@ -7,9 +7,9 @@ import {
   type Notes,
   notice,
   objectPath,
+  read as readPath,
   type Server,
   selectorQuery,
-  send,
   versionOf,
   watch,
   write,
@@ -275,7 +275,9 @@ const list: Act = async (work) => {
   for (const [name, value] of Object.entries(state)) query.set(name, value);
   for (;;) {
     const path = `${collectionPath(selection.namespace)}?${query.toString()}`;
-    const { status, body } = await send(serverOf(work), 'GET', path);
+    const reply = await readPath(notes, serverOf(work), path);
+    if (reply === undefined) return;
+    const { status, body } = reply;
     if (status !== 200) {
       notes.surprises.push(`list ${path}: ${JSON.stringify(body)}`);
       return;
