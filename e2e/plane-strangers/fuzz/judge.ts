@@ -1,6 +1,6 @@
 /** Whether an answer is one that a server may give to whatever it was asked. */
 import type { Ask } from './requests.ts';
-import type { Answer } from './send.ts';
+import { type Answer, isStream } from './send.ts';
 
 /** The server stands between the client and something that isn't there. */
 const isPassage = ({ target }: Ask): boolean => /\/(proxy|log|exec|attach|portforward)\b/.test(target);
@@ -40,7 +40,7 @@ export function findFault(ask: Ask, answer: Answer): string | undefined {
   const where = `${ask.method} ${ask.headers.find(([name]) => name === 'Content-Type')?.[1] ?? ''}`;
   if (!isAllowed(ask, answer)) return `${status} for ${where}`;
   if (status === 0 || status === 304 || ask.method === 'HEAD' || ask.raw !== undefined) return undefined;
-  if (!contentType.startsWith('application/json') || /[?&]watch\b/.test(ask.target)) return undefined;
+  if (!contentType.startsWith('application/json') || isStream(ask)) return undefined;
   let body: StatusBody;
   try {
     body = JSON.parse(text) as StatusBody;

@@ -26,7 +26,8 @@ const RAW_MS = 2000;
 /** Larger bodies may be cut off by an answer while they are still being sent. */
 const SMALL_BODY_BYTES = 64 * 1024;
 
-const isStream = ({ target }: Ask): boolean => /[?&](watch|follow)\b|\/watch\//.test(target);
+/** Is read for a moment only. */
+export const isStream = ({ target }: Ask): boolean => /[?&](watch|follow)\b|\/watch\//.test(target);
 /** The library has a mind of its own about these. */
 const isOwnHead = ({ headers }: Ask): boolean =>
   headers.some(([name]) => /^(host|expect|connection|upgrade|content-length|transfer-encoding)$/i.test(name));
@@ -88,6 +89,8 @@ async function sendHttp2(plane: PlaneChild, ask: Ask): Promise<Reply> {
   const named = Object.fromEntries(ask.headers.map(([name, value]) => [name.toLowerCase(), value]));
   const head = { ':method': ask.method, ':path': ask.target, ...named };
   const stream = plane.session().request(head, { endStream: size === 0, signal });
+  // Giving it up is reported here as well as to whoever waits.
+  stream.on('error', () => undefined);
   const chunks: Buffer[] = [];
   let headers: IncomingHttpHeaders = {};
   try {
