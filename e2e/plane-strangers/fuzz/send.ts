@@ -67,6 +67,8 @@ async function sendProper(plane: PlaneChild, ask: Ask): Promise<Reply> {
     headers: ['Host', 'plane', 'Content-Length', String(size), ...ask.headers.flat()],
     signal,
   });
+  // Giving it up is reported here as well as to whoever waits.
+  outgoing.on('error', () => undefined);
   const chunks: Buffer[] = [];
   let response: IncomingMessage | undefined;
   try {
@@ -89,7 +91,6 @@ async function sendHttp2(plane: PlaneChild, ask: Ask): Promise<Reply> {
   const named = Object.fromEntries(ask.headers.map(([name, value]) => [name.toLowerCase(), value]));
   const head = { ':method': ask.method, ':path': ask.target, ...named };
   const stream = plane.session().request(head, { endStream: size === 0, signal });
-  // Giving it up is reported here as well as to whoever waits.
   stream.on('error', () => undefined);
   const chunks: Buffer[] = [];
   let headers: IncomingHttpHeaders = {};
