@@ -25,6 +25,8 @@ export interface RunningServer {
   readonly port: number;
   /** File with which an administrator gets in. */
   readonly platconfigFile: string;
+  /** Resolves when everything is there that a server begins with: namespaces, roles. */
+  readonly ready: Promise<void>;
   /** Rejects when the server can't go on. */
   readonly failed: Promise<never>;
   /** Ends in good order; `hurry` ends the waiting for others. */
@@ -47,7 +49,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const core = await createCore(config, store, identity, log, following.signal);
   const custom = createCustomResources(core);
   undo.defer(() => custom.close());
-  const beginning = { done: false };
+  const beginning: Beginning = { done: false, ...Promise.withResolvers<void>() };
   const reached = { at: urlOf(config, config.securePort) };
   const aggregation = createAggregation(core, identity);
   undo.defer(() => aggregation?.close());
@@ -75,6 +77,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     url,
     port,
     platconfigFile,
+    ready: beginning.promise,
     failed: failed.promise,
     async close(hurry) {
       await endServing(core, server, hurry);
@@ -96,6 +99,14 @@ async function makeDataDir(dir: string): Promise<void> {
   }
 }
 
+/** What every server begins with: the namespaces, roles and the like. */
+interface Beginning {
+  done: boolean;
+  /** When it is done. */
+  readonly promise: Promise<void>;
+  readonly resolve: () => void;
+}
+
 interface BackgroundParts {
   readonly aggregation: Aggregation | undefined;
   readonly custom: CustomResources;
@@ -113,11 +124,11 @@ function ownServiceOf({ config, ...core }: Core, port: number): OwnService {
   });
 }
 
-/** What goes on beside the requests. `beginning.done` is set when what every server begins with is there. */
+/** What goes on beside the requests. `beginning` is done when what every server begins with is there. */
 async function runBackground(
   core: Core,
   { aggregation, custom, ownService, identity, port }: BackgroundParts,
-  beginning: { done: boolean },
+  beginning: Beginning,
   signal: AbortSignal,
 ): Promise<void> {
   const { registry, verbs, vocabulary, access } = core;
@@ -125,6 +136,7 @@ async function runBackground(
     await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);
     await ownService.begin(signal);
     beginning.done = true;
+    beginning.resolve();
     await Promise.all([
       runControllers(core, aggregation?.content, signal),
       runCertificates(core, identity.authority, signal),

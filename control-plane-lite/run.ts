@@ -38,6 +38,7 @@ export async function runServer(config: ServerConfig, deps: RunDeps): Promise<nu
     // A store that cannot be reached is waited for; whoever does not want to wait need not. The process ends, and
     // with it all that was begun.
     if (server === undefined) return 0;
+    await Promise.race([server.ready, server.failed, aborted(deps.signal)]);
     deps.announce(
       `control-plane-lite serves ${server.url}; use it with: kubectl --kubeconfig ${server.platconfigFile} get namespaces`,
     );

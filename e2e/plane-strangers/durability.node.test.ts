@@ -9,6 +9,8 @@ import { COLLECTION, createLedger, findLosses, type Ledger, writeUntilGone } fro
 
 const KILLS = Number(process.env['KILLS'] ?? 4);
 const WRITERS = 32;
+/** A server that starts anew can tell of a thousand changes before it; a few are its own. */
+const REPLAYED = 900;
 
 async function lossesOf(program: Program, ledger: Ledger): Promise<readonly string[]> {
   const { body } = await program.call('GET', COLLECTION);
@@ -72,7 +74,7 @@ describe('a server that is killed', { timeout: 120_000 }, () => {
     expect(after).toBeGreaterThan(ledger.newest);
     // Who watched before the kill goes on where it was.
     const revisions = [...ledger.objects.values()].map(({ revision }) => revision).filter((each) => each > 0);
-    const from = Math.min(...revisions);
+    const from = Math.max(Math.min(...revisions), after - REPLAYED);
     const seen = await eventsBetween(program, from, after);
     expect(seen).toEqual(seen.toSorted((a, b) => a - b));
     expect(seen).toEqual(expect.arrayContaining(revisions.filter((each) => each > from)));
