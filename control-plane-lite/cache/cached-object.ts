@@ -81,7 +81,8 @@ export class StoredObject implements CachedObject, Droppable {
     // Now rather than at the first selection, which would have to parse every object at once.
     const { selectable } = context;
     if (selectable !== undefined) this.#fields = fieldsOf(key, made ?? parseObject(json), selectable);
-    if (made !== undefined) this.#hold(restamped(made, revision));
+    // Only until `drop` is called: what lives longer than its turn costs the collector more than parsing it anew.
+    if (made !== undefined) this.#parsed = restamped(made, revision);
   }
 
   get namespace(): string {

@@ -162,8 +162,11 @@ export function createResourceCache(
       return fanOut.watch(options, encoder, sink);
     },
     follow: (listener) => followers.add(listener, eachOf(byKey.values())),
-    put: (key, revision, json, made) =>
-      apply(key, new StoredObject(key, revision, json, context, made), revision, true),
+    put(key, revision, json, made) {
+      const object = new StoredObject(key, revision, json, context, made);
+      apply(key, object, revision, true);
+      if (made !== undefined) object.drop();
+    },
     remove: (key, revision) => apply(key, undefined, revision, true),
     replace(key, revision, json) {
       const current = json === undefined ? undefined : new StoredObject(key, revision, json, context);
