@@ -1,8 +1,10 @@
 /** A small client of the API server: one method for each verb, credentials renewed once after a 401, and a hook that
  *  paces requests. Retries and resuming a watch are its callers' business. */
+
 import type { Dispatcher } from 'undici';
 import { impersonationHeaders } from '#api/client-config/impersonation.ts';
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { asError, type Timer } from '#api/kit/clock.ts';
 import { type CredentialDeps, createCredentials } from './create-credentials.ts';
 import { type Credential, isSameCredential } from './credentials.ts';
@@ -73,7 +75,7 @@ const PATCH_TYPES: Readonly<Record<PatchType, string>> = {
 
 function parseObject(text: string): Json | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     return typeof value === 'object' && value !== null ? { ...value } : undefined;
   } catch {
     return undefined;

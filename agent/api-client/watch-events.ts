@@ -1,4 +1,5 @@
 /** The events of a watch, from the bytes of its answer. Knows nothing of connections or of resuming. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { readApiFailure } from './errors.ts';
 
 export interface WatchEvent {
@@ -23,7 +24,7 @@ const TYPES = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const;
 export function parseWatchEvent(line: string): WatchEvent {
   let event: unknown;
   try {
-    event = JSON.parse(line);
+    event = parseJsonText(line);
   } catch {
     throw new WatchFormatError('a line of the watch is not JSON');
   }

@@ -1,4 +1,5 @@
 /** What a credential plugin is asked and what it answers. Pure; errors never quote an answer. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { DurationError, parseDuration } from '#api/meta/duration.ts';
 import type { CredentialTable } from './credentials.ts';
 
@@ -34,7 +35,7 @@ export function formatPluginRequest(apiVersion: string, image: string): string {
 function parseObject(text: string): JsonObject {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonText(text);
   } catch {
     value = undefined;
   }

@@ -1,4 +1,5 @@
 /** Parses registry credentials out of Secrets and docker configuration files. Pure; errors never quote content. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import type { Secret } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { CredentialTable, RegistryCredential } from './credentials.ts';
@@ -24,7 +25,7 @@ function isObject(value: unknown): value is JsonObject {
 function parseObject(text: string, where: string): JsonObject {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonText(text);
   } catch {
     // The parser's own message quotes the text, which holds secrets.
     throw new CredentialFormatError(`${where}: not valid JSON`);

@@ -1,7 +1,9 @@
 /** What the agent keeps on disk of each pod that it took on, so that an agent that starts anew knows the pods
  *  whose manifest is gone, and lets a pod that ended stay ended. One file a pod, written atomically. */
+
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { decode } from '#api/schema/decode.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ManifestOrigin } from '../sources/types.ts';
@@ -100,7 +102,7 @@ export function parseRecord(text: string): PodRecord {
 
 function parseObject(text: string): Readonly<Record<string, unknown>> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     if (isObject(value)) return value;
   } catch (cause) {
     throw new PodRecordError('is not JSON', { cause });

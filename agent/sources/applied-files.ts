@@ -1,8 +1,10 @@
 /** The directory that keeps applied objects: one file each, written whole or not at all, for root's eyes only.
  *  Knows nothing of kinds beyond the name of the file. */
+
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { asError } from '#api/kit/clock.ts';
 
 /** Names one applied object; `namespace` is empty for a PersistentVolume. */
@@ -63,7 +65,7 @@ type Parsed =
 function parseStored(text: string): Parsed {
   let value: unknown;
   try {
-    value = JSON.parse(text);
+    value = parseJsonText(text);
   } catch (thrown) {
     return { kind: 'broken', detail: `is not valid JSON: ${asError(thrown).message}` };
   }

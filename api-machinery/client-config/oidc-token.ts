@@ -1,5 +1,6 @@
 /** Identity tokens of OpenID Connect as a client sees them. Pure; the server alone checks their signature.
  *  Source: document 2, section 5.3; RFC 6749, section 6; OpenID Connect Discovery 1.0, section 4. */
+import { parseJsonText } from '../codec/json-text.ts';
 import { isObject } from './fields.ts';
 import type { OidcSpec } from './oidc-spec.ts';
 
@@ -14,7 +15,7 @@ const EARLY_MS = 10_000;
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJsonText(text);
     return isObject(value) ? value : undefined;
   } catch {
     return undefined;

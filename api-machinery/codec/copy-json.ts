@@ -1,4 +1,5 @@
 /** Copies of JSON values. Pure. */
+import { setMember } from './set-member.ts';
 
 /** A copy that shares nothing with the value, ten times as fast as `structuredClone`. Members named like those of
  *  every object (`__proto__`) are ordinary members: no prototype is ever set. Only for what JSON can hold. */
@@ -14,13 +15,6 @@ function copy(value: unknown): unknown {
 
 function copyMembers(value: object): object {
   const result: Record<string, unknown> = {};
-  for (const name of Object.keys(value)) {
-    const member = copy(Reflect.get(value, name));
-    if (name !== '__proto__') result[name] = member;
-    else {
-      const options = { value: member, enumerable: true, configurable: true, writable: true };
-      Object.defineProperty(result, name, options);
-    }
-  }
+  for (const name of Object.keys(value)) setMember(result, name, copy(Reflect.get(value, name)));
   return result;
 }

@@ -1,8 +1,10 @@
 /** Strict JSON at the speed of `JSON.parse`: one pass over the bytes bounds the depth and counts the members that
  *  the text has; fewer in the value mean that a key came twice. Only then, or if it is no JSON at all, the reader that
  *  knows where things are has a look. */
+
 import { asError } from '../kit/clock.ts';
 import { findDuplicates, type JsonValue, parseJson } from './json.ts';
+import { parseJsonText } from './json-text.ts';
 import { DEFAULT_TEXT_LIMITS, positionOf, SyntaxFault, type TextLimits } from './limits.ts';
 
 const QUOTE = 0x22;
@@ -62,7 +64,7 @@ type Parsed = { readonly value: unknown } | { readonly fault: Error };
 
 function tryParse(text: string): Parsed {
   try {
-    return { value: JSON.parse(text) };
+    return { value: parseJsonText(text) };
   } catch (thrown) {
     return { fault: asError(thrown) };
   }

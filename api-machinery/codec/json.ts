@@ -1,5 +1,6 @@
 /** Strict JSON (RFC 8259): refuses what `JSON.parse` accepts silently (duplicate keys, endless depth)
  *  and says where a fault is. Reads one value, or a stream of values one after the other. */
+
 import type { FieldError } from '../meta/field-error.ts';
 import {
   DEFAULT_TEXT_LIMITS,
@@ -9,6 +10,7 @@ import {
   SyntaxFault,
   type TextLimits,
 } from './limits.ts';
+import { setMember } from './set-member.ts';
 
 export interface JsonValue {
   readonly value: unknown;
@@ -185,12 +187,6 @@ export function duplicateKey(path: readonly PathElement[], line?: number): Field
     field: formatPath(path),
     detail: `key is given more than once${where}`,
   };
-}
-
-/** Sets a member whatever its name; plain assignment of `__proto__` would change the prototype instead. */
-export function setMember(object: Record<string, unknown>, key: string, value: unknown): void {
-  if (key !== '__proto__') object[key] = value;
-  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
 function checkSize(text: string, maxBytes: number): void {

@@ -13,8 +13,9 @@ import {
   type YAMLMap,
 } from 'yaml';
 import type { FieldError } from '../meta/field-error.ts';
-import { duplicateKey, setMember } from './json.ts';
+import { duplicateKey } from './json.ts';
 import { formatPath, type PathElement, SyntaxFault, type TextLimits } from './limits.ts';
+import { setMember } from './set-member.ts';
 
 export interface YamlContext {
   readonly document: Document.Parsed;

@@ -2,8 +2,8 @@
  *  reported with its path, and values get their canonical form. Pure; the input is not changed. On the path of
  *  every write: no text of a path is built before there is a fault. */
 
-import { setMember } from '../codec/json.ts';
 import { formatPath, type PathElement } from '../codec/limits.ts';
+import { setMember } from '../codec/set-member.ts';
 import type { FieldError, FieldErrorKind } from '../meta/field-error.ts';
 import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import {

@@ -1,6 +1,7 @@
 /** One default rule, made ready to run: its path is resolved against the types once, and what remains is a function
  *  that looks at an object and fills it. Pure but for the object handed in. */
-import { setMember } from '../codec/json.ts';
+import { setMember } from '../codec/set-member.ts';
+
 import { VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import { planOf, zeroValue } from './decode-plan.ts';
 import { COMPUTED, CONDITIONS, type Condition, SOURCES } from './default-conditions.ts';

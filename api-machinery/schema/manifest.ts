@@ -1,7 +1,8 @@
 /** From one parsed manifest document to the objects in it: decoded, defaulted, and with every fault found so far.
  *  Never gives a pod its static identity; the caller does, and then calls `defaultAndValidatePod`. Pure. */
 import { Buffer } from 'node:buffer';
-import { setMember } from '../codec/json.ts';
+import { setMember } from '../codec/set-member.ts';
+
 import type { FieldError } from '../meta/field-error.ts';
 import { canonicalApiVersion, type Vocabulary } from '../vocabulary.ts';
 import { decode } from './decode.ts';

@@ -1,5 +1,7 @@
 /** One request of this server's own to the server behind an APIService, with a whole answer. */
+
 import { request } from 'node:https';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import type { UserInfo } from '../resources/contract.ts';
 import type { RemoteTls } from './remote-server.ts';
 import type { Address } from './resolve-service.ts';
@@ -57,7 +59,7 @@ export function ask(question: Question, signal: AbortSignal): Promise<Answer> {
 /** The answer's value; `undefined` if it is no JSON. */
 export function jsonOf({ body }: Answer): unknown {
   try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
+    const value: unknown = parseJsonText(body.toString('utf8'));
     return value;
   } catch {
     return undefined;

@@ -1,7 +1,9 @@
 /** Tells extension servers whom to believe: the ConfigMap with this server's authorities and the names of the headers
  *  by which it says who asks. Servers that share a store add theirs to it. Source: upstream's
  *  `extension-apiserver-authentication`. */
+
 import { X509Certificate } from 'node:crypto';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { parseCertificates } from '../authn/client-certificate.ts';
@@ -41,7 +43,7 @@ function joinBundles(known: string, own: string, nowMs: number): string {
 function joinLists(known: string | undefined, own: readonly string[]): string {
   let list: unknown;
   try {
-    list = JSON.parse(known ?? '[]');
+    list = parseJsonText(known ?? '[]');
   } catch {
     list = [];
   }

@@ -3,9 +3,11 @@
  *  Source: upstream's last-applied handling. Pure. */
 
 import { copyJson } from '#api/codec/copy-json.ts';
+import { parseJsonText } from '#api/codec/json-text.ts';
+import { setMember } from '#api/codec/set-member.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import { CLIENT_SIDE_APPLY } from '#api/vocabulary.ts';
-import { isObject, type JsonObject, own, setOwn } from '../patch/json-value.ts';
+import { isObject, type JsonObject, own } from '../patch/json-value.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { compareObjects } from './compare.ts';
 import { difference, EMPTY_SET, type FieldSet } from './field-set.ts';
@@ -47,7 +49,7 @@ const textOf = (object: ApiObject, annotation: string): string =>
 
 function parse(text: string): JsonObject | undefined {
   try {
-    const value: unknown = text === '' ? undefined : JSON.parse(text);
+    const value: unknown = text === '' ? undefined : parseJsonText(text);
     return isObject(value) ? value : undefined;
   } catch {
     // Not what the tool wrote: nothing is allowed on its account.
@@ -85,7 +87,7 @@ function withoutBookkeeping(applied: Readonly<JsonObject>, annotation: string): 
   const annotations = metadata['annotations'];
   if (!isObject(annotations)) return copy;
   const rest: JsonObject = {};
-  for (const name in annotations) if (name !== annotation) setOwn(rest, name, annotations[name]);
+  for (const name in annotations) if (name !== annotation) setMember(rest, name, annotations[name]);
   metadata['annotations'] = rest;
   return copy;
 }

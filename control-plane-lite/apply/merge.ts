@@ -2,8 +2,9 @@
  *  what it can with the live object, nothing with the configuration. Source: document 1, 4.9.7; structured-merge-diff 4.2 (Merge). Pure. */
 
 import { copyJson } from '#api/codec/copy-json.ts';
+import { setMember } from '#api/codec/set-member.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject, own, setOwn } from '../patch/json-value.ts';
+import { isObject, type JsonObject, own } from '../patch/json-value.ts';
 import { memberPlan, type ObjectNode } from './member-plan.ts';
 import { elementOfItem } from './path-element.ts';
 import { NEVER_OWNED_METADATA } from './scope.ts';
@@ -56,10 +57,10 @@ function mergeMembers(
     const value = Object.hasOwn(applied, name)
       ? mergeValues(live[name], applied[name], memberPlan(node, name).node)
       : live[name];
-    setOwn(merged, name, value);
+    setMember(merged, name, value);
   }
   for (const name in applied) {
-    if (!Object.hasOwn(live, name)) setOwn(merged, name, copyJson(applied[name]));
+    if (!Object.hasOwn(live, name)) setMember(merged, name, copyJson(applied[name]));
   }
   return merged;
 }

@@ -1,5 +1,6 @@
 /** Single steps of a path into an object, as text: how list items are named, read, ordered and shown to people.
  *  Source: upstream's FieldsV1 (`f:`, `k:`, `v:`, `i:`). Pure. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import type { ListNode } from '#api/schema/type-model.ts';
 import { isObject, own } from '../patch/json-value.ts';
 
@@ -101,7 +102,7 @@ function canonicalKeys(body: string): string | undefined {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch {
     // No JSON: not understood, as the caller says of every other such text.
     return undefined;

@@ -1,6 +1,8 @@
 /** An object without the fields of a set. Source: structured-merge-diff 4.2 (RemoveItems). Pure. */
+
+import { setMember } from '#api/codec/set-member.ts';
 import type { ListNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
-import { isObject, type JsonObject, own, setOwn } from '../patch/json-value.ts';
+import { isObject, type JsonObject, own } from '../patch/json-value.ts';
 import { type FieldSet, isEmptySet, isMember } from './field-set.ts';
 import { memberPlan, type ObjectNode } from './member-plan.ts';
 import { elementOfItem } from './path-element.ts';
@@ -26,10 +28,10 @@ function withoutMembers(object: Readonly<JsonObject>, set: FieldSet, node: Objec
   for (const name in object) {
     const plan = memberPlan(node, name);
     const child = set[plan.element];
-    if (child === undefined) setOwn(rest, name, object[name]);
+    if (child === undefined) setMember(rest, name, object[name]);
     else if (!isMember(child)) {
       const value = without(object[name], child, plan.node);
-      if (value !== undefined) setOwn(rest, name, value);
+      if (value !== undefined) setMember(rest, name, value);
     }
   }
   return rest;
@@ -53,7 +55,7 @@ function keepKeys(item: unknown, rest: unknown, list: ListNode): unknown {
   const kept: JsonObject = {};
   for (const key of list.mapKeys) {
     const value = own(item, key);
-    if (value !== undefined) setOwn(kept, key, value);
+    if (value !== undefined) setMember(kept, key, value);
   }
   return isObject(rest) ? { ...kept, ...rest } : kept;
 }

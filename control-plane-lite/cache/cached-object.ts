@@ -1,5 +1,6 @@
 /** One revision of an object as the cache holds it. Classes, because there are as many as objects and their past:
  *  methods are shared, and what can be made again is only held while it is recent. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import type { CachedObject, SelectableFields } from './contract.ts';
 import type { Droppable, Keeper } from './keeper.ts';
@@ -30,7 +31,7 @@ export function nameOf(key: string): string {
 /** Parses the bytes of a stored object. They were written by this server, as an object. */
 function parseObject(json: Buffer): ApiObject {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- checked when it was stored
-  return JSON.parse(json.toString()) as ApiObject;
+  return parseJsonText(json.toString()) as ApiObject;
 }
 
 /** A copy with another resource version that shares everything else. */

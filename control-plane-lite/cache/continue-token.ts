@@ -1,5 +1,6 @@
 /** The token of a list's next page: which state the list shows and the key after which it goes on. Opaque to clients.
  *  Source: document 1, 4.4; form and texts as upstream. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { badRequest } from './list-errors.ts';
 
 export interface ContinueToken {
@@ -27,7 +28,7 @@ function versionOf(apiGroupDomain: string): string {
 function parseToken(token: string): Readonly<Record<string, unknown>> {
   if (token.length > LONGEST || !URL_SAFE.test(token)) throw invalidToken('illegal base64 data');
   try {
-    const value: unknown = JSON.parse(Buffer.from(token, 'base64url').toString());
+    const value: unknown = parseJsonText(Buffer.from(token, 'base64url').toString());
     return Object.fromEntries(Object.entries(value ?? {}));
   } catch {
     throw invalidToken('invalid JSON');

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseJson } from '#api/codec/json.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import {
   replaceRevision,
@@ -24,7 +25,9 @@ function pod(change: Partial<ApiObject> = {}, metadata: ApiObject['metadata'] = 
   };
 }
 
-const parse = (bytes: Buffer): unknown => JSON.parse(bytes.toString());
+/** With our own reader: V8's takes keys for others that it has seen before (`json-text.ts`). */
+const parseText = (text: string): unknown => parseJson(text).value;
+const parse = (bytes: Buffer): unknown => parseText(bytes.toString());
 
 describe('toStored', () => {
   test('orders members and drops the resource version', () => {
@@ -88,7 +91,7 @@ describe('withRevision', () => {
   test.each(hostile)('puts the revision into metadata whatever is in %s', (_what, object) => {
     const shown = withRevision(toStored(object), 42);
     const text = JSON.stringify({ ...object, metadata: { ...object.metadata, resourceVersion: '42' } });
-    expect(parse(shown)).toEqual(JSON.parse(text));
+    expect(parse(shown)).toEqual(parseText(text));
     expect(uidOf(shown)).toBe(UID);
   });
 
@@ -120,7 +123,7 @@ describe('withRevision', () => {
         const stored = toStored(object);
         const shown = withRevision(stored, first);
         const expected = { ...object, metadata: { ...object.metadata, resourceVersion: String(first) } };
-        expect(parse(shown)).toEqual(JSON.parse(JSON.stringify(expected)));
+        expect(parse(shown)).toEqual(parseText(JSON.stringify(expected)));
         expect(withoutRevision(shown).equals(stored)).toBe(true);
         expect(replaceRevision(shown, second).equals(withRevision(stored, second))).toBe(true);
       }),

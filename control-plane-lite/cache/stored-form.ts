@@ -6,6 +6,7 @@
  *  member's name followed by the start of a string, because a quote inside of JSON text is escaped. Only the names
  *  `kind`, `apiVersion`, `metadata`, `name`, `generateName` and `namespace` come before the object's own uid, and
  *  the texts after them are followed by a comma, never by a colon. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import type { ApiObject } from '../resources/contract.ts';
 
 const UID = Buffer.from('"uid":"');
@@ -113,7 +114,7 @@ export function scanLabels(json: Buffer): Readonly<Record<string, string>> | und
 
 function parseLabels(text: string): Readonly<Record<string, string>> | undefined {
   try {
-    return labelsFrom(JSON.parse(text));
+    return labelsFrom(parseJsonText(text));
   } catch {
     return undefined;
   }

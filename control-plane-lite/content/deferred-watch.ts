@@ -1,6 +1,7 @@
 /** A watch of objects whose conversion has to be waited for: the cache makes events of the stored objects, and on
  *  their way to the client each gets the form that was asked for, in order, one after the other. */
 
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ByteSink, WatchEventType } from '../cache/contract.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
@@ -19,7 +20,7 @@ function* eventsOf(bytes: Buffer): Generator<StoredEvent> {
     const newline = bytes.indexOf(NEWLINE, at);
     const end = newline < 0 ? bytes.length : newline;
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by the encoder below
-    yield JSON.parse(bytes.toString('utf8', at, end)) as StoredEvent;
+    yield parseJsonText(bytes.toString('utf8', at, end)) as StoredEvent;
     at = end + 1;
   }
 }

@@ -1,6 +1,7 @@
 /** Lists built from the bytes of their items, in pieces that the connection writes as they are. Whatever has to be
  *  made item by item is made in turns, so that a long list doesn't hold up others.
  *  Deviation: items keep their `kind` and `apiVersion`, which upstream's lists of built-in kinds leave out. */
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   ENVELOPE_TAIL,
@@ -9,6 +10,7 @@ import {
   varintLength,
   writeVarint,
 } from '#api/codec/api-protobuf/envelope.ts';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { formatYaml } from '#api/codec/yaml.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { META_PACKAGE } from '#api/schema/registry.ts';
@@ -165,7 +167,7 @@ async function tableList(page: Page, showing: Showing, deps: EncodeDeps): Promis
   pieces.push(Buffer.from(TABLE_TAIL));
   const { shape, pretty } = showing;
   if (shape.mediaType === 'json' && !pretty) return pieces;
-  const table: unknown = JSON.parse(Buffer.concat(pieces).toString('utf8'));
+  const table: unknown = parseJsonText(Buffer.concat(pieces).toString('utf8'));
   return [
     Buffer.from(shape.mediaType === 'yaml' ? formatYaml(table) : `${JSON.stringify(table, null, 2)}\n`),
   ];

@@ -1,6 +1,8 @@
 /** Single objects in the form that a client takes. */
+
 import { ENVELOPE_TAIL, envelopeHead, type TypeMeta } from '#api/codec/api-protobuf/envelope.ts';
 import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { formatYaml } from '#api/codec/yaml.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Resource } from '../resources/contract.ts';
@@ -30,7 +32,7 @@ export const prettyJson = (value: unknown): string => JSON.stringify(value, null
 /** JSON text to be read by people, or as another text form. */
 export function reform(json: Buffer, mediaType: MediaType, pretty: boolean): Buffer {
   if (mediaType === 'json' && !pretty) return json;
-  const value: unknown = JSON.parse(json.toString('utf8'));
+  const value: unknown = parseJsonText(json.toString('utf8'));
   return Buffer.from(mediaType === 'yaml' ? formatYaml(value) : `${prettyJson(value)}\n`);
 }
 

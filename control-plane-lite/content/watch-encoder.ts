@@ -1,6 +1,8 @@
 /** The bytes of watch events. Encoders of equal `id` make equal bytes, so that the cache makes them once for all.
  *  Source: document 1, 2.3, 4.5 and 6. */
+
 import { ENVELOPE_TAIL, envelopeHead, watchFrame, wrapMessage } from '#api/codec/api-protobuf/envelope.ts';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { formatYaml } from '#api/codec/yaml.ts';
 import type { EventEncoder, WatchEventType } from '../cache/contract.ts';
 import type { ApiObject } from '../resources/contract.ts';
@@ -135,7 +137,7 @@ function textForm(showing: Showing, objects: TextObjects, own: string): WatchFor
   const { mediaType } = shape;
   const frame = (type: EventType, object: Buffer): Buffer => {
     if (mediaType === 'json' && !showing.pretty) return jsonEvent(type, object);
-    const value = { type, object: JSON.parse(object.toString('utf8')) as unknown };
+    const value = { type, object: parseJsonText(object.toString('utf8')) };
     return Buffer.from(mediaType === 'yaml' ? `---\n${formatYaml(value)}` : `${prettyJson(value)}\n`);
   };
   return {

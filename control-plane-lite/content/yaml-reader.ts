@@ -1,8 +1,10 @@
 /** Reads YAML without holding up others: a small text in steps between the turns of the event loop, a large one on a
  *  thread of its own, because the library that reads YAML is slow and does the last part in one piece. The thread is
  *  there only while it is used. */
+
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { SyntaxFault } from '#api/codec/limits.ts';
 import type { YamlDocument } from '#api/codec/yaml.ts';
 import { type Clock, systemClock, type Timer } from '#api/kit/clock.ts';
@@ -54,7 +56,7 @@ function documentOf(answer: YamlAnswer): YamlDocument | undefined {
     case 'document':
       return answer.json === undefined
         ? answer.document
-        : { ...answer.document, value: JSON.parse(answer.json) };
+        : { ...answer.document, value: parseJsonText(answer.json) };
     default:
       return answer satisfies never;
   }

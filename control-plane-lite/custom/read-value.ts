@@ -3,8 +3,8 @@
  *  pruning and defaulting. */
 
 import { copyJson } from '#api/codec/copy-json.ts';
-import { setMember } from '#api/codec/json.ts';
 import { formatPath, type PathElement } from '#api/codec/limits.ts';
+import { setMember } from '#api/codec/set-member.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { decode } from '#api/schema/decode.ts';
 import { META_PACKAGE } from '#api/schema/registry.ts';

@@ -1,8 +1,10 @@
 /** A conversion webhook: one HTTPS request for each review, over connections that are kept.
  *  Source: apiextensions/v1, WebhookConversion; document 2, 2.6 for how webhooks are reached. */
+
 import { randomUUID } from 'node:crypto';
 import { Agent, request } from 'node:https';
 import { isIP } from 'node:net';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { asError } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ServiceReference, WebhookConversion } from '#api/schema/gen/apiextensions-v1.ts';
@@ -152,7 +154,7 @@ export function createWebhookConverter(deps: WebhookDeps, options: WebhookOption
 
 function parseAnswer(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return parseJsonText(bytes.toString('utf8'));
   } catch (error) {
     throw new ReviewError('the answer is no JSON', { cause: error });
   }

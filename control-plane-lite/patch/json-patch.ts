@@ -1,9 +1,10 @@
 /** JSON Patch (RFC 6902), with bounds on what a short patch may make of a document. Pure. */
 
 import { copyJson } from '#api/codec/copy-json.ts';
+import { setMember } from '#api/codec/set-member.ts';
 import { malformed, tooLarge, unprocessable } from './faults.ts';
 import { formatPointer, PointerError, parseIndex, parsePointer } from './json-pointer.ts';
-import { isObject, type JsonObject, own, sameJson, setOwn } from './json-value.ts';
+import { isObject, type JsonObject, own, sameJson } from './json-value.ts';
 
 export const MAX_OPERATIONS = 10_000;
 /** What copy operations may add to the document, all together, in characters of its JSON. */
@@ -174,7 +175,7 @@ function add(state: State, path: Pointer, value: unknown): void {
     const index = token === '-' ? holder.length : parseIndex(token);
     if (index === undefined || index > holder.length) throw missing(path);
     holder.splice(index, 0, value);
-  } else if (isObject(holder)) setOwn(holder, token, value);
+  } else if (isObject(holder)) setMember(holder, token, value);
   else throw missing(path);
 }
 
@@ -199,7 +200,7 @@ function replace(state: State, path: Pointer, value: unknown): void {
     return;
   }
   const { holder, token } = holderOf(state.root, path);
-  if (isObject(holder)) setOwn(holder, token, value);
+  if (isObject(holder)) setMember(holder, token, value);
   else {
     valueAt(state.root, path);
     if (Array.isArray(holder)) holder[Number(token)] = value;

@@ -16,12 +16,6 @@ export function own(object: Readonly<JsonObject>, name: string): unknown {
   return name !== '__proto__' || Object.hasOwn(object, name) ? value : undefined;
 }
 
-/** Sets a member whatever its name; plain assignment of `__proto__` would change the prototype instead. */
-export function setOwn(object: JsonObject, name: string, value: unknown): void {
-  if (name !== '__proto__') object[name] = value;
-  else Object.defineProperty(object, name, { value, enumerable: true, configurable: true, writable: true });
-}
-
 /** The same value; the order of members doesn't matter. */
 export function sameJson(a: unknown, b: unknown): boolean {
   if (a === b) return true;

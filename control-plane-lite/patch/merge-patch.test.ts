@@ -1,17 +1,18 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { copyJson } from '#api/codec/copy-json.ts';
-import { isObject, type JsonObject, sameJson, setOwn } from './json-value.ts';
+import { setMember } from '#api/codec/set-member.ts';
+import { isObject, type JsonObject, sameJson } from './json-value.ts';
 import { applyMergePatch } from './merge-patch.ts';
 
 /** The merge patch that makes `after` of `before`, for values without null. */
 function diff(before: JsonObject, after: JsonObject): JsonObject {
   const patch: JsonObject = {};
-  for (const name of Object.keys(before)) if (!Object.hasOwn(after, name)) setOwn(patch, name, null);
+  for (const name of Object.keys(before)) if (!Object.hasOwn(after, name)) setMember(patch, name, null);
   for (const [name, value] of Object.entries(after)) {
     const old = Object.hasOwn(before, name) ? before[name] : undefined;
-    if (isObject(old) && isObject(value)) setOwn(patch, name, diff(old, value));
-    else if (!sameJson(old, value)) setOwn(patch, name, value);
+    if (isObject(old) && isObject(value)) setMember(patch, name, diff(old, value));
+    else if (!sameJson(old, value)) setMember(patch, name, value);
   }
   return patch;
 }

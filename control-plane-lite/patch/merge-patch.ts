@@ -1,8 +1,9 @@
 /** JSON Merge Patch (RFC 7386). Pure. */
 
 import { copyJson } from '#api/codec/copy-json.ts';
+import { setMember } from '#api/codec/set-member.ts';
 import { malformed } from './faults.ts';
-import { isObject, type JsonObject, own, setOwn } from './json-value.ts';
+import { isObject, type JsonObject, own } from './json-value.ts';
 
 /** The document with the patch's members set and those that are null in the patch removed. Shares what is the same
  *  with the document, nothing with the patch.
@@ -16,12 +17,12 @@ function mergeObject(document: Readonly<JsonObject>, patch: JsonObject): JsonObj
   const merged: JsonObject = {};
   for (const name in document) {
     const change = own(patch, name);
-    if (change === undefined) setOwn(merged, name, document[name]);
-    else if (change !== null) setOwn(merged, name, mergeValue(document[name], change));
+    if (change === undefined) setMember(merged, name, document[name]);
+    else if (change !== null) setMember(merged, name, mergeValue(document[name], change));
   }
   for (const name in patch) {
     if (patch[name] !== null && own(document, name) === undefined) {
-      setOwn(merged, name, mergeValue(undefined, patch[name]));
+      setMember(merged, name, mergeValue(undefined, patch[name]));
     }
   }
   return merged;

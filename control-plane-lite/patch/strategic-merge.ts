@@ -5,9 +5,10 @@
  *  `$patch: merge` asks for what happens anyway. */
 
 import { copyJson } from '#api/codec/copy-json.ts';
+import { setMember } from '#api/codec/set-member.ts';
 import type { MemberNode, TypeModel, TypeNode } from '#api/schema/type-model.ts';
 import { malformed, strategicMergeUnsupported, unprocessable } from './faults.ts';
-import { isObject, type JsonObject, own, setOwn } from './json-value.ts';
+import { isObject, type JsonObject, own } from './json-value.ts';
 import { type ListMerge, orderList, placesOf, validateOrder } from './list-order.ts';
 
 const PATCH = '$patch';
@@ -70,7 +71,7 @@ function retained(document: Readonly<JsonObject>, patch: JsonObject): Readonly<J
     }
   }
   const kept: JsonObject = {};
-  for (const name in document) if (names.has(name)) setOwn(kept, name, document[name]);
+  for (const name in document) if (names.has(name)) setMember(kept, name, document[name]);
   return kept;
 }
 
@@ -110,12 +111,12 @@ function mergeMember(
     const value = own(merged, name);
     const result =
       order === undefined ? mergeValue(value, change, member) : mergeOrdered(value, change, order, member);
-    if (result !== undefined) setOwn(merged, name, result);
+    if (result !== undefined) setMember(merged, name, result);
   }
   const list = own(merged, name);
   if (deleted !== undefined && Array.isArray(list)) {
     const gone = new Set<unknown>(deleted);
-    setOwn(
+    setMember(
       merged,
       name,
       list.filter((item) => !gone.has(item)),

@@ -1,6 +1,7 @@
 /** The object that a write starts from. */
 
 import { copyJson } from '#api/codec/copy-json.ts';
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { withRevision } from '../cache/stored-form.ts';
 
 import type { ApiObject } from '../resources/contract.ts';
@@ -22,7 +23,7 @@ export function liveOf(item: StoredItem | undefined): Live | undefined {
   if (item === undefined) return undefined;
   const json = withRevision(item.value, item.revision);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own stored bytes
-  const object = JSON.parse(json.toString('utf8')) as ApiObject;
+  const object = parseJsonText(json.toString('utf8')) as ApiObject;
   return { json, revision: item.revision, object: () => object };
 }
 

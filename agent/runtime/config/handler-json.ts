@@ -1,6 +1,7 @@
 /** Lifecycle handlers and ports as JSON in container annotations, and back. Pure.
  *  What is read back was written by this agent, but another root process may have changed it: anything
  *  unexpected reads as absent. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import type { ContainerPort, HTTPGetAction, HTTPHeader, LifecycleHandler } from '#api/schema/gen/core-v1.ts';
 
 export function formatHandler(handler: LifecycleHandler): string {
@@ -62,7 +63,7 @@ function parseHeader(value: unknown): readonly HTTPHeader[] {
 function parseJson(text: string | undefined): unknown {
   if (text === undefined) return undefined;
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;

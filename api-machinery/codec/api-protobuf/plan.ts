@@ -11,10 +11,10 @@ import {
   wireName,
 } from '../../schema/registry.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
-import { setMember } from '../json.ts';
 import { ProtobufError } from '../protobuf/error.ts';
 import type { Reader } from '../protobuf/reader.ts';
 import type { Writer } from '../protobuf/writer.ts';
+import { setMember } from '../set-member.ts';
 import {
   BOOL,
   BYTES,

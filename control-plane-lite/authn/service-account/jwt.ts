@@ -1,6 +1,8 @@
 /** Signed JSON Web Tokens with ES256 or RS256. The key says which algorithm is right; what a token's header says is
  *  compared with that and never followed. Source: RFC 7515, 7518 and 7519. */
+
 import { createHash, createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { parseJsonText } from '#api/codec/json-text.ts';
 
 /** Text that is no token of the form expected, or key material of a kind that is not used for tokens. */
 export class JwtError extends Error {
@@ -77,7 +79,7 @@ export function readToken(text: string): ReadToken | undefined {
 
 function parsePart(part: string): Readonly<Record<string, unknown>> | undefined {
   try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
+    const value: unknown = parseJsonText(Buffer.from(part, 'base64url').toString('utf8'));
     return isMembers(value) ? value : undefined;
   } catch {
     return undefined;

@@ -1,4 +1,5 @@
 /** Records requests as a policy says. Never delays a request: lines that find no room are counted and lost. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { BytesResponse } from '../contract.ts';
@@ -40,7 +41,7 @@ function responseStatusOf(state: RequestState, response: BytesResponse | undefin
     toJson: () => undefined,
   });
   if (result.kind !== 'object') return plain;
-  const value: unknown = JSON.parse(result.object.text);
+  const value: unknown = parseJsonText(result.object.text);
   if (typeof value !== 'object' || value === null || !('kind' in value) || value.kind !== 'Status')
     return plain;
   const { kind: _kind, apiVersion: _apiVersion, ...status } = { apiVersion: '', ...value };

@@ -1,4 +1,5 @@
 /** Bodies as they go into audit events. Pure. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { RawJson } from './event.ts';
 
 /** Makes JSON of a body in another form; `undefined` where it can't. */
@@ -32,7 +33,7 @@ function dropManagedFields(value: unknown): void {
 
 function parse(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return parseJsonText(bytes.toString('utf8'));
   } catch {
     // What is no JSON is no object; the answer to the request says so.
     return undefined;

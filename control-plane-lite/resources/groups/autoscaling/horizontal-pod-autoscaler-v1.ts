@@ -1,5 +1,6 @@
 /** HorizontalPodAutoscalers in version 1: one CPU percentage in a field of its own, all else in annotations that
  *  exist only in this version. Source: autoscaling/v1. */
+import { parseJsonText } from '#api/codec/json-text.ts';
 import { decode } from '#api/schema/decode.ts';
 import type * as v1 from '#api/schema/gen/autoscaling-v1.ts';
 import type * as v2 from '#api/schema/gen/autoscaling-v2.ts';
@@ -59,7 +60,7 @@ function readKept<T>(draft: ApiObject, key: string, typeRef: string): readonly T
 
 function parseJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJsonText(text);
   } catch (error) {
     if (error instanceof SyntaxError) return undefined;
     throw error;
