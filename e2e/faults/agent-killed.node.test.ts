@@ -37,10 +37,10 @@ async function publish({ agent }: Run, member: Member): Promise<void> {
   else await agent.put(fileOf(member), manifestOf(member, agent.folder));
 }
 
-/** Ends the process of some container as a crash would. */
+/** Ends the process of some container as a crash would. Not of a job's: that would rightly have failed then. */
 async function killSomeProcess({ connection, agent, random, members }: Run): Promise<void> {
   const { containers } = await readTraces(connection, agent);
-  const names = new Set(members.map(({ name }) => name));
+  const names = new Set(members.filter(({ kind }) => kind !== 'job').map(({ name }) => name));
   const running = containers.filter(
     ({ state, labels }) =>
       state === 'CONTAINER_RUNNING' &&
