@@ -51,7 +51,9 @@ export function startThread(task: WorkerTask, listener: ThreadListener): Promise
         resolve({ revision: message.revision, post, end });
       } else if (message.kind === 'refused') {
         ending = true;
-        reject(fromPlainError(message.error));
+        // Not before the thread is gone, and with it what it had open: whoever is refused may go on with the folder.
+        worker.once('exit', () => reject(fromPlainError(message.error)));
+        void worker.terminate();
       } else {
         listener.onMessage(message);
       }
