@@ -8,6 +8,7 @@ import {
   isAlive,
   isSidecar,
   latest,
+  neverRan,
   restartsAfterEnd,
   succeeded,
 } from './containers.ts';
@@ -49,7 +50,7 @@ function failedInit({ pod, observed }: DecideInput): ObservedContainer | undefin
   return initContainers(pod)
     .filter((container) => !isSidecar(container))
     .map(({ name }) => latest(observed.containers, name))
-    .find((container) => container?.state === 'exited' && !succeeded(container));
+    .find((container) => container?.state === 'exited' && !succeeded(container) && !neverRan(container));
 }
 
 function finish(input: DecideInput): {
@@ -164,7 +165,7 @@ function planContainer(plan: ContainerPlan): void {
     case 'unknown':
       return draft.act(killAction(plan, previous, 'StateUnknown', 'its state could not be read'));
     case 'exited':
-      if (startsAgain(plan, previous)) planStart(plan, previous);
+      if (neverRan(previous) || startsAgain(plan, previous)) planStart(plan, previous);
   }
 }
 
