@@ -34,10 +34,6 @@ export const neverRan = ({ state, exitCode, reason, message }: ObservedContainer
 /** The exit code that containerd gives to what it could not start. */
 const START_FAILED = 128;
 
-/** It may be one that never ran: the event of its end says the exit code, the reason follows with its status. */
-export const endIsUnclear = ({ state, exitCode, reason }: ObservedContainer): boolean =>
-  state === 'exited' && exitCode === START_FAILED && reason === '';
-
 /** Whether an app container that ended is started again.
  *  @see upstream restart policies: Always, OnFailure (only after a failure), Never */
 export function restartsAfterEnd(pod: Pod, container: ObservedContainer): boolean {

@@ -4,7 +4,6 @@ import type { Container } from '#api/schema/gen/core-v1.ts';
 import type { ObservedContainer, ObservedSandbox } from '../observe/types.ts';
 import {
   appContainers,
-  endIsUnclear,
   initContainers,
   isAlive,
   isSidecar,
@@ -41,8 +40,7 @@ function isFinished(input: DecideInput): boolean {
   if (failedInit(input) !== undefined) return true;
   return appContainers(pod).every(({ name }) => {
     const container = latest(observed.containers, name);
-    if (container?.state !== 'exited' || endIsUnclear(container)) return false;
-    return !restartsAfterEnd(pod, container);
+    return container?.state === 'exited' && !restartsAfterEnd(pod, container);
   });
 }
 
@@ -52,11 +50,8 @@ function failedInit({ pod, observed }: DecideInput): ObservedContainer | undefin
   return initContainers(pod)
     .filter((container) => !isSidecar(container))
     .map(({ name }) => latest(observed.containers, name))
-    .find((container) => container?.state === 'exited' && hasFailed(container));
+    .find((container) => container?.state === 'exited' && !succeeded(container) && !neverRan(container));
 }
-
-const hasFailed = (container: ObservedContainer): boolean =>
-  !succeeded(container) && !neverRan(container) && !endIsUnclear(container);
 
 function finish(input: DecideInput): {
   kind: 'finish';
@@ -170,7 +165,6 @@ function planContainer(plan: ContainerPlan): void {
     case 'unknown':
       return draft.act(killAction(plan, previous, 'StateUnknown', 'its state could not be read'));
     case 'exited':
-      if (endIsUnclear(previous)) return;
       if (neverRan(previous) || startsAgain(plan, previous)) planStart(plan, previous);
   }
 }

@@ -96,14 +96,6 @@ const START: readonly Row[] = [
     ['startContainer a#1'],
   ],
   [
-    'waits for the reason of an end that may be none',
-    {
-      pod: testPod({ restartPolicy: 'Never', containers: [{ name: 'a', image: 'i' }] }),
-      observed: observation([one], { ...CUT_OFF, reason: '', message: '' }),
-    },
-    [],
-  ],
-  [
     'does not start again what the runtime could not start, where the policy says so',
     {
       pod: testPod({ restartPolicy: 'Never', containers: [{ name: 'a', image: 'i' }] }),
