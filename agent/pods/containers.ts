@@ -22,22 +22,9 @@ export const isAlive = ({ state }: ObservedContainer): boolean => state === 'run
 export const succeeded = (container: ObservedContainer): boolean =>
   container.state === 'exited' && container.exitCode === 0;
 
-/** Its start was called off before there was a process: the agent that had asked for it died. For the runtime it has
- *  ended, but nothing of it ever ran, so it is no end that counts. */
-export const neverRan = ({ state, exitCode, reason, message }: ObservedContainer): boolean =>
-  state === 'exited' &&
-  exitCode === START_FAILED &&
-  reason === 'StartError' &&
-  message.includes('failed to create') &&
-  message.includes('context canceled');
-
-/** The exit code that containerd gives to what it could not start. */
-const START_FAILED = 128;
-
 /** Whether an app container that ended is started again.
  *  @see upstream restart policies: Always, OnFailure (only after a failure), Never */
 export function restartsAfterEnd(pod: Pod, container: ObservedContainer): boolean {
   const policy = pod.spec?.restartPolicy ?? 'Always';
-  if (neverRan(container)) return true;
   return policy === 'Always' || (policy === 'OnFailure' && !succeeded(container));
 }

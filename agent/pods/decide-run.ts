@@ -8,7 +8,6 @@ import {
   isAlive,
   isSidecar,
   latest,
-  neverRan,
   restartsAfterEnd,
   succeeded,
 } from './containers.ts';
@@ -50,7 +49,7 @@ function failedInit({ pod, observed }: DecideInput): ObservedContainer | undefin
   return initContainers(pod)
     .filter((container) => !isSidecar(container))
     .map(({ name }) => latest(observed.containers, name))
-    .find((container) => container?.state === 'exited' && !succeeded(container) && !neverRan(container));
+    .find((container) => container?.state === 'exited' && !succeeded(container));
 }
 
 function finish(input: DecideInput): {
@@ -165,7 +164,7 @@ function planContainer(plan: ContainerPlan): void {
     case 'unknown':
       return draft.act(killAction(plan, previous, 'StateUnknown', 'its state could not be read'));
     case 'exited':
-      if (neverRan(previous) || startsAgain(plan, previous)) planStart(plan, previous);
+      if (startsAgain(plan, previous)) planStart(plan, previous);
   }
 }
 

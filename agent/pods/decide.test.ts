@@ -27,12 +27,6 @@ const withInits = testPod(inits);
 const failure = { reason: 'ErrImagePull', message: 'no', retryAtMs: NOW_MS + 5000 };
 const crash = { delayMs: 10_000, restartedAtMs: NOW_MS - 2000 };
 
-const CUT_OFF = {
-  ...ended('a', 128),
-  reason: 'StartError',
-  message: 'failed to create containerd task: failed to create shim task: context canceled: unknown',
-};
-
 const START: readonly Row[] = [
   ['leaves a running container alone', {}, []],
   [
@@ -86,22 +80,6 @@ const START: readonly Row[] = [
     'removes a container that an agent made and did not start',
     { observed: observation([one], container('a', { state: 'created' })) },
     ['removeContainer a-0'],
-  ],
-  [
-    'starts again what never ran because the agent that started it died, whatever the policy',
-    {
-      pod: testPod({ restartPolicy: 'Never', containers: [{ name: 'a', image: 'i' }] }),
-      observed: observation([one], CUT_OFF),
-    },
-    ['startContainer a#1'],
-  ],
-  [
-    'does not start again what the runtime could not start, where the policy says so',
-    {
-      pod: testPod({ restartPolicy: 'Never', containers: [{ name: 'a', image: 'i' }] }),
-      observed: observation([one], { ...CUT_OFF, message: 'failed to create containerd task: no such file' }),
-    },
-    ['finish Failed'],
   ],
   [
     'replaces a container in an unknown state',
