@@ -71,21 +71,7 @@ async function oneLife(run: Run): Promise<void> {
     await publish(run, mutate(members, random));
   }
   if (random.next() < 0.3) await killSomeProcess(run);
-  await untilNothingStarts(run);
   await agent.stop('SIGKILL');
-}
-
-/** A start that its caller's death calls off is containerd's to finish, and 1.6 at times loses the task that it has
- *  made: it says that the container failed, while its process runs. No agent can tell or mend that over CRI, so here
- *  most starts are let through; one may still begin before the signal comes. */
-async function untilNothingStarts({ connection, agent }: Run): Promise<void> {
-  await eventually(
-    async () => {
-      const { containers } = await readTraces(connection, agent);
-      return containers.every(({ state }) => state !== 'CONTAINER_CREATED');
-    },
-    { timeoutMs: 5000, intervalMs: 10 },
-  );
 }
 
 /** Waits until the runtime and the disk hold what is wanted and nothing else. */
