@@ -23,6 +23,7 @@ describe('parseConfig', () => {
     [['--anonymous-auth=false'], { anonymousAuth: false }],
     [['--request-timeout=1m30s'], { requestTimeout: 90_000 }],
     [['--etcd-compaction-interval=1m'], { etcdCompactionInterval: 60_000 }],
+    [['--controllers=*,-job'], { controllers: ['*', '-job'] }],
     [['--vocabulary=kubernetes'], { vocabulary: 'kubernetes' }],
   ])('%j', (argv, expected) => {
     expect(parseConfig(argv)).toMatchObject(expected);
@@ -40,6 +41,7 @@ describe('parseConfig', () => {
     [['--secure-port=1', '--secure-port=2'], [/more than once/]],
     [['--no-such-flag'], [/no-such-flag/]],
     [['--feature-gates=NoSuch=true'], [/NoSuch/]],
+    [['--controllers=*,-jobs'], [/"-jobs" names no controller/]],
     [['--feature-gates=AppArmor'], [/is not name=true/]],
     [['--audit-policy-file=p'], [/without --audit-log-path/]],
   ])('%j is refused with all its faults', (argv, patterns) => {

@@ -3,6 +3,7 @@ import yargs, { type Argv, type Options } from 'yargs';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
 import { checkGates, type GateSettings } from '#api/schema/feature-gates.ts';
+import { unknownControllers } from '../controllers/names.ts';
 import { SETTINGS, type ServerConfig, type Setting } from './settings.ts';
 
 export class ConfigError extends Error {
@@ -55,6 +56,9 @@ function crossFaults(config: ServerConfig): readonly string[] {
     faults.push('--audit-policy-file has no effect without --audit-log-path');
   }
   faults.push(...gateFaults(config.featureGates));
+  for (const word of unknownControllers(config.controllers)) {
+    faults.push(`--controllers: ${JSON.stringify(word)} names no controller`);
+  }
   if (config.serviceClusterIpRange.length > 2) {
     faults.push('--service-cluster-ip-range: at most two ranges, one of each family');
   }

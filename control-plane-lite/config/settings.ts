@@ -94,6 +94,7 @@ export interface ServerConfig {
   readonly auditLogMaxbackup: number;
   readonly auditLogMaxage: number;
   readonly enableAggregatorRouting: boolean;
+  readonly controllers: readonly string[];
   readonly featureGates: readonly string[];
   readonly verbosity: number;
 }
@@ -380,6 +381,13 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: true,
     group: 'API',
     help: 'reach servers of APIServices at their endpoints instead of at the addresses of their services',
+  },
+  controllers: {
+    flag: 'controllers',
+    type: 'list',
+    default: ['*'],
+    group: 'Other',
+    help: 'controllers to run: *, name, or -name for all but that one',
   },
   featureGates: {
     flag: 'feature-gates',

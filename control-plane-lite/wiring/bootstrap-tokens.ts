@@ -14,7 +14,7 @@ export async function runBootstrapTokens(
   { port, authority }: { readonly port: number; readonly authority: string },
   signal: AbortSignal,
 ): Promise<void> {
-  const { config, registry, cache, verbs, clock, vocabulary } = core;
+  const { config, registry, cache, verbs, clock, vocabulary, controllers } = core;
   if (!config.enableBootstrapTokenAuth) return;
   if (core.access.rbac !== undefined) {
     await createMissing({ registry, verbs, vocabulary }, joinPolicy(vocabulary), signal);
@@ -31,7 +31,12 @@ export async function runBootstrapTokens(
   const url = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
   const content = formatClusterInfo({ url, authority });
   await Promise.all([
-    runTokenCleaner(deps('token-cleaner'), signal),
-    runBootstrapSigner(deps('bootstrap-signer'), { content, keep: config.etcdServers.length === 0 }, signal),
+    controllers.has('tokencleaner') && runTokenCleaner(deps('token-cleaner'), signal),
+    controllers.has('bootstrapsigner') &&
+      runBootstrapSigner(
+        deps('bootstrap-signer'),
+        { content, keep: config.etcdServers.length === 0 },
+        signal,
+      ),
   ]);
 }

@@ -8,7 +8,7 @@ import type { Core } from './core.ts';
 
 /** Works until the signal fires. */
 export async function runCertificates(core: Core, authority: Identity, signal: AbortSignal): Promise<void> {
-  const { registry, cache, verbs, clock, vocabulary, access, config } = core;
+  const { registry, cache, verbs, clock, vocabulary, access, config, controllers } = core;
   const deps = (controller: string): RequestControllerDeps => ({
     registry,
     cache,
@@ -19,8 +19,9 @@ export async function runCertificates(core: Core, authority: Identity, signal: A
   });
   const options = { authority, longestMs: config.clusterSigningDuration };
   await Promise.all([
-    runApprover({ ...deps('certificate-approver'), authorizer: access.authorizer }, signal),
-    runSigner(deps('certificate-signer'), options, signal),
-    runCleaner(deps('certificate-cleaner'), signal),
+    controllers.has('csrapproving') &&
+      runApprover({ ...deps('certificate-approver'), authorizer: access.authorizer }, signal),
+    controllers.has('csrsigning') && runSigner(deps('certificate-signer'), options, signal),
+    controllers.has('csrcleaner') && runCleaner(deps('certificate-cleaner'), signal),
   ]);
 }

@@ -1,10 +1,51 @@
 /** Everything that works beside the requests: it uses the verbs as clients do. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { Cache } from '../cache/contract.ts';
 import { runRoleAggregation } from '../controllers/cluster-role-aggregation.ts';
 import { runExpiry } from '../controllers/expiry.ts';
 import { runGarbageCollector } from '../controllers/garbage-collector/collector.ts';
+import type { ControllerName } from '../controllers/names.ts';
 import type { OtherContent } from '../controllers/namespaces/conditions.ts';
 import { runNamespaceController } from '../controllers/namespaces/controller.ts';
+import type { ResourceRegistry } from '../resources/registry.ts';
+import type { Verbs } from '../verbs/contract.ts';
 import type { Core } from './core.ts';
+
+/** What every controller may have. */
+interface Deps {
+  readonly registry: ResourceRegistry;
+  readonly cache: Cache;
+  readonly verbs: Verbs;
+  readonly clock: Clock;
+  readonly vocabulary: Vocabulary;
+  readonly log: Logger;
+}
+
+/** What only some need. */
+interface Extra {
+  readonly core: Core;
+  /** What other servers have in namespaces. */
+  readonly others: OtherContent | undefined;
+}
+
+type Run = (deps: Deps, signal: AbortSignal, extra: Extra) => Promise<void>;
+
+/** By the name that `--controllers` has for them. Those that need more are wired elsewhere. */
+const CONTROLLERS: Partial<Readonly<Record<ControllerName, Run>>> = {
+  'clusterrole-aggregation': runRoleAggregation,
+  garbagecollector: runGarbageCollector,
+  namespace: (deps, signal, { others }) =>
+    runNamespaceController(
+      {
+        ...deps,
+        finalizer: deps.vocabulary.namespaceFinalizer,
+        ...(others === undefined ? {} : { others }),
+      },
+      signal,
+    ),
+};
 
 /** `others`: what other servers have in namespaces. Works until the signal fires. */
 export async function runControllers(
@@ -12,23 +53,18 @@ export async function runControllers(
   others: OtherContent | undefined,
   signal: AbortSignal,
 ): Promise<void> {
-  const { registry, cache, verbs, clock, log, vocabulary } = core;
-  const deps = { registry, cache, verbs, clock, log };
+  const { registry, cache, verbs, clock, vocabulary } = core;
+  const depsOf = (controller: string): Deps => ({
+    registry,
+    cache,
+    verbs,
+    clock,
+    vocabulary,
+    log: core.log.child({ controller }),
+  });
   await Promise.all([
-    runGarbageCollector({ ...deps, log: log.child({ controller: 'garbage-collector' }) }, signal),
-    runNamespaceController(
-      {
-        ...deps,
-        log: log.child({ controller: 'namespace' }),
-        finalizer: vocabulary.namespaceFinalizer,
-        ...(others === undefined ? {} : { others }),
-      },
-      signal,
-    ),
-    runRoleAggregation(
-      { ...deps, vocabulary, log: log.child({ controller: 'cluster-role-aggregation' }) },
-      signal,
-    ),
-    runExpiry({ ...deps, log: log.child({ controller: 'expiry' }) }, signal),
+    ...[...core.controllers].map((name) => CONTROLLERS[name]?.(depsOf(name), signal, { core, others })),
+    // The end of what has its time is a matter of storage, not of a controller.
+    runExpiry(depsOf('expiry'), signal),
   ]);
 }

@@ -11,6 +11,7 @@ import { createCache } from '../cache/cache.ts';
 import type { Cache, SelectableFields } from '../cache/contract.ts';
 import { gateSettings } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
+import { type ControllerName, chooseControllers } from '../controllers/names.ts';
 import type { ServerIdentity } from '../identity/files.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
@@ -26,6 +27,8 @@ export interface Core {
   readonly config: ServerConfig;
   readonly vocabulary: Vocabulary;
   readonly gates: ReadonlySet<string>;
+  /** Those that are to run here. */
+  readonly controllers: ReadonlySet<ControllerName>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly store: Store;
@@ -100,5 +103,6 @@ export async function createCore(
   const admission = createAdmissionChain(plugins);
   const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
   const made = { store, cache, registry, allocation, access, accountTokens, verbs };
-  return { config, vocabulary, gates, clock, log, ...made };
+  const controllers = chooseControllers(config.controllers);
+  return { config, vocabulary, gates, controllers, clock, log, ...made };
 }
