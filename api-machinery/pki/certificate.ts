@@ -54,14 +54,18 @@ const EXTENDED_USAGES = {
 export type KeyUsage = keyof typeof KEY_USAGE_BITS;
 export type ExtendedUsage = keyof typeof EXTENDED_USAGES;
 
-export interface CertificateTerms {
-  readonly subject: Subject;
-  /** Of the subject. */
-  readonly publicKey: KeyObject;
+/** What a subject is called beside its distinguished name. */
+export interface AlternativeNames {
   readonly dnsNames?: readonly string[];
   readonly ipAddresses?: readonly string[];
   readonly emailAddresses?: readonly string[];
   readonly uris?: readonly string[];
+}
+
+export interface CertificateTerms extends AlternativeNames {
+  readonly subject: Subject;
+  /** Of the subject. */
+  readonly publicKey: KeyObject;
   /** Default: digitalSignature and keyEncipherment. */
   readonly keyUsages?: readonly KeyUsage[];
   /** Default: none. */
@@ -94,7 +98,8 @@ export const createKey = (): KeyObject => generateKeyPairSync('ec', { namedCurve
 
 export const formatKey = (key: KeyObject): string => key.export({ type: 'pkcs8', format: 'pem' });
 
-function name({ commonName, organizations = [], others = [] }: Subject): der.Asn1 {
+/** The distinguished name of a subject. */
+export function formatName({ commonName, organizations = [], others = [] }: Subject): der.Asn1 {
   const attribute = (type: string, value: string): der.Asn1 =>
     der.set(der.sequence(der.oid(type), der.utf8(value)));
   return der.sequence(
@@ -145,7 +150,8 @@ function usageBits(usages: readonly KeyUsage[]): der.Asn1 {
   return der.bits(bytes, 7 - (last & 7));
 }
 
-function alternativeNames(terms: CertificateTerms): readonly der.Asn1[] {
+/** Names of a subject beside its distinguished one, as an extension has them. */
+export function alternativeNames(terms: AlternativeNames): readonly der.Asn1[] {
   const { dnsNames = [], ipAddresses = [], emailAddresses = [], uris = [] } = terms;
   const text = (tag: number) => (value: string) => der.taggedBytes(tag, Buffer.from(value, 'ascii'));
   return [
@@ -161,7 +167,7 @@ function extensions(terms: CertificateTerms, issuerKey: KeyObject, authority: bo
   const alternatives = alternativeNames(terms);
   const usages = extendedUsages.map((usage) => der.oid(EXTENDED_USAGES[usage]));
   // Without a subject, the names are who it is.
-  const nameless = subject.commonName === '' && der.childrenOf(name(subject)).length === 0;
+  const nameless = subject.commonName === '' && der.childrenOf(formatName(subject)).length === 0;
   return der.sequence(
     ...(keyUsages.length === 0 ? [] : [extension(OIDS.keyUsage, true, usageBits(keyUsages))]),
     ...(usages.length === 0 ? [] : [extension(OIDS.extendedUsage, false, der.sequence(...usages))]),
@@ -176,7 +182,8 @@ function extensions(terms: CertificateTerms, issuerKey: KeyObject, authority: bo
   );
 }
 
-function signatureAlgorithm(key: KeyObject): der.Asn1 {
+/** Of signatures by the key: ECDSA or RSA, with SHA-256. */
+export function signatureAlgorithm(key: KeyObject): der.Asn1 {
   return key.asymmetricKeyType === 'rsa'
     ? der.sequence(der.oid(OIDS.rsaWithSha256), der.nothing())
     : der.sequence(der.oid(OIDS.ecdsaWithSha256));
@@ -198,7 +205,7 @@ function makeCertificate(terms: CertificateTerms, issuer: Issuer, authority: boo
     algorithm,
     issuer.name,
     der.sequence(der.time(terms.notBefore), der.time(terms.notAfter)),
-    name(terms.subject),
+    formatName(terms.subject),
     der.fromDer(terms.publicKey.export({ type: 'spki', format: 'der' })),
     der.tagged(3, extensions(terms, createPublicKey(issuer.key), authority)),
   );
@@ -210,7 +217,10 @@ function makeCertificate(terms: CertificateTerms, issuer: Issuer, authority: boo
 export function createAuthority(subject: Subject, notBefore: Date, notAfter: Date): Identity {
   const key = createKey();
   const terms = { subject, publicKey: createPublicKey(key), notBefore, notAfter };
-  return { certificate: makeCertificate(terms, { name: name(subject), key }, true), key: formatKey(key) };
+  return {
+    certificate: makeCertificate(terms, { name: formatName(subject), key }, true),
+    key: formatKey(key),
+  };
 }
 
 /** The subject of a certificate, exactly as it stands there. */
