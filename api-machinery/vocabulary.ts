@@ -63,6 +63,12 @@ export interface Vocabulary {
   readonly namespaceFinalizer: string;
   /** Member of a node's system information that has the node agent's version. */
   readonly nodeAgentVersionMember: string;
+  /** Member of it that has the version of the node's proxy. */
+  readonly proxyVersionMember: string;
+  /** Member of a node's endpoints that has the port of the node agent. */
+  readonly nodeAgentEndpointMember: string;
+  /** First word of the reasons of a node's conditions: `<agentReasonPrefix>Ready`. */
+  readonly agentReasonPrefix: string;
   /** How the members of a schema begin that OpenAPI does not have: `<prefix>list-type`. */
   readonly schemaExtensionPrefix: string;
 }
@@ -101,6 +107,9 @@ const plat: Vocabulary = {
   apiService: 'plat',
   namespaceFinalizer: 'plat',
   nodeAgentVersionMember: 'nodeAgentVersion',
+  proxyVersionMember: 'platProxyVersion',
+  nodeAgentEndpointMember: 'nodeAgentEndpoint',
+  agentReasonPrefix: 'NodeAgent',
   schemaExtensionPrefix: 'x-plat-',
   componentPrefix: 'plat',
   apiServerClientSigner: 'apiserver-client',
@@ -145,6 +154,9 @@ const kubernetes: Vocabulary = {
   apiService: 'kubernetes',
   namespaceFinalizer: 'kubernetes',
   nodeAgentVersionMember: 'kubeletVersion',
+  proxyVersionMember: 'kubeProxyVersion',
+  nodeAgentEndpointMember: 'kubeletEndpoint',
+  agentReasonPrefix: 'Kubelet',
   schemaExtensionPrefix: 'x-kubernetes-',
   componentPrefix: 'kube',
   apiServerClientSigner: 'kube-apiserver-client',
