@@ -1,10 +1,10 @@
 /** Carries one TCP connection to a port of a pod, over the runtime's streaming server. Knows nothing of pods. */
 import { asError } from '#api/kit/clock.ts';
+import { createSpdyConnection, type SpdyConnection } from '#api/spdy/connection.ts';
+import type { SpdyStream } from '#api/spdy/stream.ts';
 import { PORT_FORWARD_V1 } from '#api/vocabulary.ts';
 import { RemoteCommandError } from './errors.ts';
 import { pump } from './pump.ts';
-import { createSpdyConnection, type SpdyConnection } from './spdy/connection.ts';
-import type { SpdyStream } from './spdy/stream.ts';
 import { upgradeToSpdy } from './upgrade.ts';
 
 export interface PortForwardOptions {

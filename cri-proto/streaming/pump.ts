@@ -1,6 +1,7 @@
 /** Input on its way into a session, the same over either transport. */
+
+import { SpdyStreamError } from '#api/spdy/errors.ts';
 import type { TerminalSize } from './session.ts';
-import { SpdyStreamError } from './spdy/errors.ts';
 
 /** Where input goes. */
 export interface InputStream {

@@ -1,11 +1,11 @@
 /** Runs one exec or attach session against the runtime's streaming server. Knows nothing of pods. */
 import { asError } from '#api/kit/clock.ts';
+import { createSpdyConnection, type SpdyConnection } from '#api/spdy/connection.ts';
+import type { SpdyStream } from '#api/spdy/stream.ts';
 import { REMOTE_COMMAND_V4 } from '#api/vocabulary.ts';
 import { parseExitStatus } from './exit-status.ts';
 import { encodeSize, pump } from './pump.ts';
 import type { OutputSink, RemoteCommandOptions, RemoteCommandResult } from './session.ts';
-import { createSpdyConnection, type SpdyConnection } from './spdy/connection.ts';
-import type { SpdyStream } from './spdy/stream.ts';
 import { upgradeToSpdy } from './upgrade.ts';
 
 /** A status is some hundred bytes; more than this of one is not kept. */

@@ -2,8 +2,8 @@
  *  each message names its channel. Version 4 of the subprotocol cannot close the input alone; version 5 can.
  *  Source: the remote command subprotocols of the CRI runtimes' streaming servers. */
 import { asError } from '#api/kit/clock.ts';
+import { type ByteQueue, createByteQueue } from '#api/spdy/byte-queue.ts';
 import { REMOTE_COMMAND_V4, REMOTE_COMMAND_V5 } from '#api/vocabulary.ts';
-import { type ByteQueue, createByteQueue } from './byte-queue.ts';
 import { StreamingError } from './errors.ts';
 import { parseExitStatus } from './exit-status.ts';
 import { encodeSize, type InputStream, pump } from './pump.ts';

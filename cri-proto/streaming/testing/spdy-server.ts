@@ -2,10 +2,10 @@
  *  data on streams that it has not accepted yet, never sends a window update, and ends streams by resets. */
 import { createServer, type Server } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { createFrameReader } from '#api/spdy/frame-reader.ts';
+import { encodeFrame, type SpdyFrame } from '#api/spdy/frames.ts';
+import { createHeaderCompressor, createHeaderDecompressor } from '#api/spdy/headers.ts';
 import { REMOTE_COMMAND_V4 } from '#api/vocabulary.ts';
-import { createFrameReader } from '../spdy/frame-reader.ts';
-import { encodeFrame, type SpdyFrame } from '../spdy/frames.ts';
-import { createHeaderCompressor, createHeaderDecompressor } from '../spdy/headers.ts';
 
 export interface ServerSession {
   /** Resolves when the client has opened every stream of these types. */

@@ -1,5 +1,5 @@
 /** One stream of a SPDY connection. Holds its two half states; the connection moves the frames. */
-import { type ByteQueue, createByteQueue } from '../byte-queue.ts';
+import { type ByteQueue, createByteQueue } from './byte-queue.ts';
 import { SpdyStreamError } from './errors.ts';
 import { RST_CANCEL, type SpdyFrame } from './frames.ts';
 import type { SpdyHeaders } from './headers.ts';
