@@ -9,7 +9,7 @@ describe('parseConfig', () => {
     expect(config).toMatchObject({
       securePort: 6443,
       requestTimeout: 60_000,
-      authorizationMode: ['RBAC'],
+      authorizationMode: ['Node', 'RBAC'],
       anonymousAuth: true,
     });
   });

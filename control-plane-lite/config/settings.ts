@@ -290,8 +290,8 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
   authorizationMode: {
     flag: 'authorization-mode',
     type: 'list',
-    default: ['RBAC'],
-    choices: ['AlwaysAllow', 'AlwaysDeny', 'RBAC'],
+    default: ['Node', 'RBAC'],
+    choices: ['AlwaysAllow', 'AlwaysDeny', 'Node', 'RBAC'],
     group: 'Authorization',
     help: 'asked in this order',
   },

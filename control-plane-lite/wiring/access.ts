@@ -2,20 +2,25 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '#api/kit/clock.ts';
+import type { ClusterRole } from '#api/schema/gen/rbac-authorization-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { createBootstrapTokenAuthenticator } from '../authn/bootstrap-token.ts';
 import { createAuthenticationChain } from '../authn/chain.ts';
 import { createClientCertificateAuthenticator, parseCertificates } from '../authn/client-certificate.ts';
 import type { Authenticator } from '../authn/contract.ts';
 import { createTokenAuthenticator, parseTokenFile } from '../authn/token-file.ts';
+import { bootstrapPolicy } from '../authz/bootstrap.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import { alwaysAllow, alwaysDeny, createAuthorizerChain, masters } from '../authz/modes.ts';
+import { createNodeAuthorizer } from '../authz/node.ts';
+import { createNodeGraph } from '../authz/node-graph.ts';
 import { createRbac, type Rbac } from '../authz/rbac.ts';
-import type { Cache } from '../cache/contract.ts';
+import type { Cache, ResourceCache } from '../cache/contract.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { StorageInfo } from '../resources/contract.ts';
 import { builtinFacts } from '../resources/facts.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
+import { typed } from '../resources/view.ts';
 
 export interface Access {
   readonly authenticator: Authenticator;
@@ -46,6 +51,7 @@ export async function createAccess(deps: AccessDeps): Promise<Access> {
     : undefined;
   const modes = config.authorizationMode.map((mode) => {
     if (mode === 'AlwaysAllow') return alwaysAllow;
+    if (mode === 'Node') return nodeMode(deps, rbacGroup);
     return mode === 'RBAC' && rbac !== undefined ? rbac : alwaysDeny;
   });
   return {
@@ -54,6 +60,28 @@ export async function createAccess(deps: AccessDeps): Promise<Access> {
     rbac,
     rbacGroup,
   };
+}
+
+/** Role whose rules hold for every node, whether or not RBAC decides too. */
+const NODE_ROLE = 'system:node';
+
+function nodeMode({ cache, registry, vocabulary }: AccessDeps, rbacGroup: string): Authorizer {
+  const cacheOf = (group: string, plural: string): ResourceCache | undefined => {
+    const resource = registry.find(group, 'v1', plural);
+    return resource === undefined ? undefined : cache.resource(resource.storage);
+  };
+  const graph = createNodeGraph({
+    pods: cacheOf('', 'pods'),
+    volumes: cacheOf('', 'persistentvolumes'),
+    attachments: cacheOf(`storage.${vocabulary.apiGroupDomain}`, 'volumeattachments'),
+    mirrorAnnotation: vocabulary.configMirror,
+  });
+  const role = bootstrapPolicy(vocabulary).find(
+    ({ apiVersion, kind, metadata }) =>
+      apiVersion === `${rbacGroup}/v1` && kind === 'ClusterRole' && metadata.name === NODE_ROLE,
+  );
+  const rules = role === undefined ? [] : (typed<ClusterRole>(role).rules ?? []);
+  return createNodeAuthorizer({ graph, vocabulary, rules });
 }
 
 async function methods(deps: AccessDeps): Promise<readonly Authenticator[]> {

@@ -1,0 +1,116 @@
+/** Lets nodes do what a node agent has to, and no more: of secrets and the like it sees only those that pods on it
+ *  name. Source: upstream's node authorizer, release 1.24; document 2, 2.7. */
+import type { PolicyRule } from '#api/schema/gen/rbac-authorization-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { AuthorizationAttributes, Authorizer, Decision } from './contract.ts';
+import type { NodeGraph, ReferredKind } from './node-graph.ts';
+import { nodeNameOf } from './node-identity.ts';
+import { allows } from './rules.ts';
+
+export interface NodeAuthorizerDeps {
+  readonly graph: Pick<NodeGraph, 'reaches' | 'reachesVolume' | 'reachesAttachment'>;
+  readonly vocabulary: Vocabulary;
+  /** What every node may do with resources that are nobody's in particular. */
+  readonly rules: readonly PolicyRule[];
+}
+
+const ALLOWED: Decision = { effect: 'allow', reason: '' };
+const NOTHING: Decision = { effect: 'none', reason: '' };
+const none = (reason: string): Decision => ({ effect: 'none', reason });
+
+const READS: ReadonlySet<string> = new Set(['get', 'list', 'watch']);
+const CHANGES: ReadonlySet<string> = new Set(['get', 'update', 'patch']);
+const OWN_OBJECT: ReadonlySet<string> = new Set(['get', 'create', 'update', 'patch', 'delete']);
+
+type Rule = (node: string, asked: AuthorizationAttributes) => Decision;
+
+export function createNodeAuthorizer({ graph, vocabulary, rules }: NodeAuthorizerDeps): Authorizer {
+  const { nodeLeaseNamespace, apiGroupDomain } = vocabulary;
+
+  function related(node: string, { name }: AuthorizationAttributes, reached: () => boolean): Decision {
+    if (name === '') return none('No Object name found');
+    return reached() ? ALLOWED : none(`no relationship found between node '${node}' and this object`);
+  }
+
+  const referred = (node: string, kind: ReferredKind, asked: AuthorizationAttributes): Decision =>
+    related(node, asked, () => graph.reaches(node, kind, `${asked.namespace}/${asked.name}`));
+
+  const readsOf =
+    (kind: ReferredKind): Rule =>
+    (node, asked) => {
+      if (!READS.has(asked.verb)) return none('can only read resources of this type');
+      if (asked.subresource !== '') return none('cannot read subresource');
+      if (asked.namespace === '') return none('can only read namespaced object of this type');
+      return referred(node, kind, asked);
+    };
+
+  const getsOf =
+    (reached: (node: string, asked: AuthorizationAttributes) => boolean): Rule =>
+    (node, asked) => {
+      if (asked.verb !== 'get') return none('can only get individual resources of this type');
+      if (asked.subresource !== '') return none('cannot get subresource');
+      return related(node, asked, () => reached(node, asked));
+    };
+
+  const claim: Rule = (node, asked) => {
+    if (asked.subresource === 'status') {
+      if (!CHANGES.has(asked.verb)) return none('can only get/update/patch this type');
+    } else if (asked.verb !== 'get') return none('can only get individual resources of this type');
+    else if (asked.subresource !== '') return none('cannot get subresource');
+    return referred(node, 'claim', asked);
+  };
+
+  const token: Rule = (node, asked) => {
+    if (asked.verb !== 'create' || asked.name === '')
+      return none('can only create tokens for individual service accounts');
+    if (asked.subresource !== 'token') return none('can only create token subresource of serviceaccount');
+    return referred(node, 'account', asked);
+  };
+
+  const lease: Rule = (node, asked) => {
+    if (!OWN_OBJECT.has(asked.verb))
+      return none('can only get, create, update, patch, or delete a node lease');
+    if (asked.namespace !== nodeLeaseNamespace)
+      return none(`can only access leases in the ${JSON.stringify(nodeLeaseNamespace)} system namespace`);
+    // A new one has its name in the body, which admission looks at.
+    if (asked.verb !== 'create' && asked.name !== node)
+      return none('can only access node lease with the same name as the requesting node');
+    return ALLOWED;
+  };
+
+  const csiNode: Rule = (node, asked) => {
+    if (!OWN_OBJECT.has(asked.verb)) return none('can only get, create, update, patch, or delete a CSINode');
+    if (asked.subresource !== '') return none('cannot authorize CSINode subresources');
+    if (asked.verb !== 'create' && asked.name !== node)
+      return none('can only access CSINode with the same name as the requesting node');
+    return ALLOWED;
+  };
+
+  const own: ReadonlyMap<string, Rule> = new Map([
+    ['/secrets', readsOf('secret')],
+    ['/configmaps', readsOf('configMap')],
+    ['/persistentvolumeclaims', claim],
+    ['/persistentvolumes', getsOf((node, { name }) => graph.reachesVolume(node, name))],
+    ['/serviceaccounts', token],
+    [
+      `storage.${apiGroupDomain}/volumeattachments`,
+      getsOf((node, { name }) => graph.reachesAttachment(node, name)),
+    ],
+    [`coordination.${apiGroupDomain}/leases`, lease],
+    [`storage.${apiGroupDomain}/csinodes`, csiNode],
+  ]);
+
+  return {
+    name: 'Node',
+    authorize(asked) {
+      const node = nodeNameOf(asked.user);
+      if (node === undefined) return NOTHING;
+      if (node === '') return none(`unknown node for user ${JSON.stringify(asked.user.name)}`);
+      const rule = asked.isResource ? own.get(`${asked.group}/${asked.resource}`) : undefined;
+      if (rule !== undefined) return rule(node, asked);
+      return rules.some((each) => allows(each, asked)) ? ALLOWED : NOTHING;
+    },
+    // What a node may do depends on its pods: upstream tells nothing of it either.
+    rulesOf: () => ({ resource: [], nonResource: [] }),
+  };
+}
