@@ -9,6 +9,7 @@ import { createCriReader } from '../observe/read.ts';
 import { RuntimeView } from '../observe/runtime-view.ts';
 import { createStatusReader } from '../observe/status-reader.ts';
 import { createPodFiles, type PodFiles } from '../pods/pod-files.ts';
+import { createConnectionHolder } from '../runtime/connection-holder.ts';
 import { detectEndpoint } from '../runtime/detect-endpoint.ts';
 import { createRuntimeIdentity, type RuntimeIdentity } from '../runtime/identity.ts';
 import type { Base } from './base.ts';
@@ -35,7 +36,8 @@ export async function createRuntimeSide({
   const endpoint = await detectEndpoint(config.containerRuntimeEndpoint);
   const imageEndpoint = config.imageServiceEndpoint || endpoint;
   const requestTimeoutMs = config.runtimeRequestTimeout;
-  const connection = connectRuntime({ endpoint, log, requestTimeoutMs });
+  const hold = createConnectionHolder(log);
+  const connection = connectRuntime({ endpoint, log, requestTimeoutMs, hold });
   const imageConnection =
     imageEndpoint === endpoint
       ? connection

@@ -1,7 +1,7 @@
 /** One gRPC connection over a unix socket, for calls of raw bytes. It connects at once and reconnects by itself.
  *  Calls made while the peer is away fail at once with a retryable `Unavailable` (callers know what is still
  *  wanted once it is back); calls made during the very first attempt wait for its end. Knows no service. */
-import { Client, credentials } from '@grpc/grpc-js';
+import { type ChannelCredentials, Client, credentials as plainCredentials } from '@grpc/grpc-js';
 import { type CallContext, callStream, callUnary, type RawCallOptions } from './call.ts';
 import { type ChannelState, watchChannelState } from './channel-state.ts';
 
@@ -18,7 +18,7 @@ export interface GrpcChannel {
   readonly state: () => ChannelState;
   /** Calls `listener` at each change. Returns the function that ends this. */
   readonly onStateChange: (listener: (state: ChannelState) => void) => () => void;
-  /** Fails calls under way with `ConnectionClosed` and disconnects. */
+  /** Fails calls under way with `ConnectionClosed`, unless they are to end first, and disconnects. */
   readonly close: () => void;
 }
 
@@ -37,9 +37,17 @@ const CHANNEL_OPTIONS: Readonly<Record<string, number | string>> = {
   'grpc.enable_channelz': 0,
 };
 
+export interface ChannelSettings {
+  /** None that encrypt: it is a unix socket. */
+  readonly credentials?: ChannelCredentials;
+  /** Whether closing cancels the calls under way; true unless given. Otherwise they end first. */
+  readonly cancelOnClose?: boolean;
+}
+
 /** Opens a channel to the socket. Nothing needs to listen there yet. */
-export function openChannel(socketPath: string): GrpcChannel {
-  const client = new Client(`unix:${socketPath}`, credentials.createInsecure(), CHANNEL_OPTIONS);
+export function openChannel(socketPath: string, settings: ChannelSettings = {}): GrpcChannel {
+  const { credentials = plainCredentials.createInsecure(), cancelOnClose = true } = settings;
+  const client = new Client(`unix:${socketPath}`, credentials, CHANNEL_OPTIONS);
   const watcher = watchChannelState(client);
   let closed = false;
   const context: CallContext = { client, calls: new Set(), isClosed: () => closed };
@@ -52,7 +60,7 @@ export function openChannel(socketPath: string): GrpcChannel {
       if (closed) return;
       closed = true;
       watcher.close();
-      for (const call of context.calls) call.cancel();
+      if (cancelOnClose) for (const call of context.calls) call.cancel();
       client.close();
     },
   };

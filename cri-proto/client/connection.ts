@@ -7,6 +7,7 @@ import { type GrpcChannel, openChannel } from './channel.ts';
 import { type ChannelState, untilState } from './channel-state.ts';
 import { DEFAULT_REQUEST_TIMEOUT_MS, defaultTimeoutMs } from './deadlines.ts';
 import { parseEndpoint } from './endpoint.ts';
+import { type HoldConnection, openLastingChannel } from './lasting-channel.ts';
 import { type CriVersion, negotiateVersion } from './negotiation.ts';
 import { createMethods } from './service.ts';
 
@@ -17,6 +18,8 @@ export interface ConnectOptions {
   /** Base time limit of a call in ms (`--runtime-request-timeout`); 2 minutes unless given.
    *  @see defaultTimeoutMs */
   readonly requestTimeoutMs?: number;
+  /** Given: calls that make, start and remove go on when this process is killed. */
+  readonly hold?: HoldConnection;
 }
 
 export interface CriConnection {
@@ -42,7 +45,8 @@ export interface CriConnection {
 export function connectRuntime(options: ConnectOptions): CriConnection {
   const { endpoint, requestTimeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
   const log = options.log.child({ component: 'cri', endpoint });
-  const channel = openChannel(parseEndpoint(endpoint));
+  const path = parseEndpoint(endpoint);
+  const channel = options.hold === undefined ? openChannel(path) : openLastingChannel(path, options.hold);
   channel.onStateChange((state) => {
     if (state === 'connected') log.info({}, 'Runtime connected');
     else log.warn({}, 'Runtime connection lost');

@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readFile, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import { sleep, systemClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
+import { type ContractContext, withContractContext } from '#cri/contract-context.ts';
+import { createTempDir, type TempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+
+const ROUNDS = 8;
+const STARTER = join(import.meta.dirname, 'testing/start-container.ts');
+
+let cri: CriConnection;
+let folder: TempDir;
+beforeAll(async () => {
+  folder = await createTempDir();
+  cri = connectRuntime({ endpoint: inject('criEndpoint'), log: silentLogger });
+});
+afterAll(async () => {
+  cri.close();
+  await folder[Symbol.asyncDispose]();
+});
+
+const inContext = (work: (context: ContractContext) => Promise<void>): Promise<void> =>
+  withContractContext(
+    {
+      cri,
+      clock: systemClock,
+      log: silentLogger,
+      image: 'local/busybox:1',
+      logRoot: folder.path,
+      endContainer: () => Promise.reject(new Error('nobody asks for it')),
+    },
+    work,
+  );
+
+function startIn(containerId: string): ChildProcess {
+  const argv = [STARTER, inject('criEndpoint'), containerId];
+  return spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
+}
+
+function until(child: ChildProcess, word: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let text = '';
+    child.stdout?.on('data', (chunk) => {
+      text += String(chunk);
+      if (text.includes(word)) resolve();
+    });
+    child.once('exit', () => reject(new Error(`it ended before it said ${word}: ${text}`)));
+  });
+}
+
+const stateOf = async (containerId: string) => (await cri.runtime.containerStatus({ containerId })).status;
+
+/** Processes that hold connections, by what they run as. */
+async function holders(): Promise<readonly string[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(
+    pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
+  );
+  return pids.filter((_, index) => lines[index]?.includes('\0nodeagent-connection\0'));
+}
+
+// Without the holder about half of these containers end with exit code 128, "context canceled".
+test('a container whose start is under way when its starter is killed runs all the same', async () => {
+  await inContext(async ({ runSandbox, createContainer }) => {
+    const sandbox = await runSandbox();
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const { containerId } = await createContainer(sandbox);
+      const child = startIn(containerId);
+      await until(child, 'starting');
+      await sleep(systemClock, round * 4);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+      await eventually(async () => (await stateOf(containerId))?.state !== 'CONTAINER_CREATED');
+      expect(await stateOf(containerId)).toMatchObject({ state: 'CONTAINER_RUNNING', reason: '' });
+    }
+  });
+});
+
+test('nobody holds the connection of a process that ended with no call under way', async () => {
+  await inContext(async ({ runSandbox, createContainer }) => {
+    const { containerId } = await createContainer(await runSandbox());
+    const before = await holders();
+    const child = startIn(containerId);
+    await until(child, 'starting');
+    const added = (await holders()).filter((pid) => !before.includes(pid));
+    expect(await Promise.all(added.map((pid) => readlink(`/proc/${pid}/cwd`)))).toEqual(['/']);
+    await once(child, 'exit');
+    await eventually(async () => !(await holders()).some((pid) => added.includes(pid)));
+  });
+});
