@@ -1,0 +1,114 @@
+/** Reads what the machine is from /proc and /sys. A file that is missing leaves out what it would tell. */
+import { readdir, readFile, statfs } from 'node:fs/promises';
+import { availableParallelism, networkInterfaces, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+import { goArchitecture } from './architecture.ts';
+import { countCpus } from './cpu-list.ts';
+import { hugePageSizeBytes, totalMemoryBytes } from './memory.ts';
+import { osImageOf } from './os-release.ts';
+import { parseRoutes, parseRoutes6 } from './routes.ts';
+import type { HugePages, InterfaceAddress, MachineFacts, NetworkFacts } from './types.ts';
+
+export interface MachineReaderDeps {
+  /** Addresses that the resolver has for a name; may reject. */
+  readonly resolve: () => Promise<readonly string[]>;
+}
+
+export interface MachineReaderOptions {
+  /** The agent's root directory, or one above it that exists already: its file system is the node's. */
+  readonly rootDir: string;
+  /** Where `/proc`, `/sys` and `/etc` are; for tests. Default `/`. */
+  readonly base?: string;
+}
+
+export type MachineReader = () => Promise<MachineFacts>;
+
+const HUGE_PAGES = 'sys/kernel/mm/hugepages';
+const MACHINE_ID_FILES: readonly string[] = ['etc/machine-id', 'var/lib/dbus/machine-id'];
+/** Hardware with firmware tables, POWER machines, and their virtual machines. */
+const SYSTEM_ID_FILES: readonly string[] = [
+  'sys/class/dmi/id/product_uuid',
+  'proc/device-tree/system-id',
+  'proc/device-tree/vm,uuid',
+];
+
+type ReadText = (path: string) => Promise<string>;
+
+/** The first of the files that has something in it. */
+async function firstText(read: ReadText, paths: readonly string[]): Promise<string> {
+  for (const path of paths) {
+    // Names in the device tree end in a zero byte.
+    const text = (await read(path)).replaceAll('\0', '').trim();
+    if (text !== '') return text;
+  }
+  return '';
+}
+
+async function readHugePages(base: string, read: ReadText): Promise<readonly HugePages[]> {
+  const names = await readdir(join(base, HUGE_PAGES)).catch(() => []);
+  const pages = names.map(async (name): Promise<readonly HugePages[]> => {
+    const sizeBytes = hugePageSizeBytes(name);
+    if (sizeBytes === undefined) return [];
+    return [{ sizeBytes, count: Number.parseInt(await read(`${HUGE_PAGES}/${name}/nr_hugepages`), 10) || 0 }];
+  });
+  return (await Promise.all(pages)).flat().toSorted((a, b) => a.sizeBytes - b.sizeBytes);
+}
+
+function interfaceAddresses(): readonly InterfaceAddress[] {
+  return Object.entries(networkInterfaces()).flatMap(([interfaceName, addresses = []]) =>
+    addresses.map(({ address }) => ({ interfaceName, address })),
+  );
+}
+
+/** Size of a file system in bytes, as statfs(2) has it. */
+async function fileSystemBytes(path: string): Promise<{ readonly rootBytes?: number }> {
+  try {
+    const { blocks, bsize } = await statfs(path);
+    return { rootBytes: blocks * bsize };
+  } catch {
+    return {};
+  }
+}
+
+export function createMachineReader(deps: MachineReaderDeps, options: MachineReaderOptions): MachineReader {
+  const { rootDir, base = '/' } = options;
+  const read: ReadText = (path) => readFile(join(base, path), 'utf8').catch(() => '');
+
+  async function readNetwork(): Promise<NetworkFacts> {
+    const [routes, routes6, resolved] = await Promise.all([
+      read('proc/net/route'),
+      read('proc/net/ipv6_route'),
+      deps.resolve().catch(() => []),
+    ]);
+    const defaultRoutes = [...parseRoutes(routes), ...parseRoutes6(routes6)];
+    return { addresses: interfaceAddresses(), defaultRoutes, resolved };
+  }
+
+  return async () => {
+    const [online, meminfo, hugePages, root, machineID, systemID, bootID, osRelease, network] =
+      await Promise.all([
+        read('sys/devices/system/cpu/online'),
+        read('proc/meminfo'),
+        readHugePages(base, read),
+        fileSystemBytes(rootDir),
+        firstText(read, MACHINE_ID_FILES),
+        firstText(read, SYSTEM_ID_FILES),
+        firstText(read, ['proc/sys/kernel/random/boot_id']),
+        firstText(read, ['etc/os-release', 'usr/lib/os-release']),
+        readNetwork(),
+      ]);
+    return {
+      cores: countCpus(online) || availableParallelism(),
+      memoryBytes: totalMemoryBytes(meminfo) ?? totalmem(),
+      hugePages,
+      ...root,
+      machineID,
+      systemUUID: systemID === '' ? machineID : systemID,
+      bootID,
+      kernelVersion: release(),
+      osImage: osImageOf(osRelease),
+      architecture: goArchitecture(process.arch),
+      network,
+    };
+  };
+}
