@@ -37,8 +37,8 @@ const inContext = (work: (context: ContractContext) => Promise<void>): Promise<v
     work,
   );
 
-function startIn(containerId: string): ChildProcess {
-  const argv = [STARTER, inject('criEndpoint'), containerId];
+function startIn(containerId: string, ...mode: readonly 'leave'[]): ChildProcess {
+  const argv = [STARTER, inject('criEndpoint'), containerId, ...mode];
   return spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
 }
 
@@ -54,6 +54,11 @@ function until(child: ChildProcess, word: string): Promise<void> {
 }
 
 const stateOf = async (containerId: string) => (await cri.runtime.containerStatus({ containerId })).status;
+
+async function expectRunning(containerId: string): Promise<void> {
+  await eventually(async () => (await stateOf(containerId))?.state !== 'CONTAINER_CREATED');
+  expect(await stateOf(containerId)).toMatchObject({ state: 'CONTAINER_RUNNING', reason: '' });
+}
 
 /** Processes that hold connections, by what they run as. */
 async function holders(): Promise<readonly string[]> {
@@ -75,9 +80,16 @@ test('a container whose start is under way when its starter is killed runs all t
       await sleep(systemClock, round * 4);
       child.kill('SIGKILL');
       await once(child, 'exit');
-      await eventually(async () => (await stateOf(containerId))?.state !== 'CONTAINER_CREATED');
-      expect(await stateOf(containerId)).toMatchObject({ state: 'CONTAINER_RUNNING', reason: '' });
+      await expectRunning(containerId);
     }
+  });
+});
+
+test('a container whose starter disconnects while the start is under way runs all the same', async () => {
+  await inContext(async ({ runSandbox, createContainer }) => {
+    const { containerId } = await createContainer(await runSandbox());
+    await once(startIn(containerId, 'leave'), 'exit');
+    await expectRunning(containerId);
   });
 });
 

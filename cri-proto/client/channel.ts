@@ -18,7 +18,7 @@ export interface GrpcChannel {
   readonly state: () => ChannelState;
   /** Calls `listener` at each change. Returns the function that ends this. */
   readonly onStateChange: (listener: (state: ChannelState) => void) => () => void;
-  /** Fails calls under way with `ConnectionClosed`, unless they are to end first, and disconnects. */
+  /** Fails calls under way with `ConnectionClosed` and disconnects. */
   readonly close: () => void;
 }
 
@@ -40,7 +40,7 @@ const CHANNEL_OPTIONS: Readonly<Record<string, number | string>> = {
 export interface ChannelSettings {
   /** None that encrypt: it is a unix socket. */
   readonly credentials?: ChannelCredentials;
-  /** Whether closing cancels the calls under way; true unless given. Otherwise they end first. */
+  /** Whether closing cancels the calls under way; true unless given. Otherwise they end before it disconnects. */
   readonly cancelOnClose?: boolean;
 }
 

@@ -34,6 +34,7 @@ export function openLastingChannel(socketPath: string, hold: HoldConnection): Gr
   const plain = openChannel(socketPath);
   const holders = new Map<Socket, ConnectionHolder>();
   let calls = 0;
+  let closed = false;
   const lasting = openChannel(socketPath, {
     cancelOnClose: false,
     credentials: observedCredentials((socket) => {
@@ -43,7 +44,7 @@ export function openLastingChannel(socketPath: string, hold: HoldConnection): Gr
       if (calls > 0) holder.underWay(true);
       holders.set(socket, holder);
       socket.once('close', () => {
-        holder.release();
+        if (!closed) holder.release();
         holders.delete(socket);
       });
     }),
@@ -82,10 +83,15 @@ export function openLastingChannel(socketPath: string, hold: HoldConnection): Gr
       return () => stops.forEach((stop) => stop());
     },
     close() {
+      closed = true;
       plain.close();
       lasting.close();
-      // With calls under way the connection ends after them, or the holder outlives this process.
-      if (calls === 0) for (const holder of holders.values()) holder.release();
+      for (const [socket, holder] of holders) {
+        if (calls === 0) holder.release();
+        // Without a word to the runtime: the holder has the connection still, until this process is gone and the
+        // calls under way had their time.
+        else socket.destroy();
+      }
     },
   };
 }

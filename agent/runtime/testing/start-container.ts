@@ -1,11 +1,11 @@
-/** A process that starts a container as the agent does, to be killed meanwhile. Arguments: endpoint, container ID.
- *  Writes a line when it has made the call. */
+/** A process that starts a container as the agent does, to be killed meanwhile. Arguments: endpoint, container ID, and
+ *  `leave` for one that disconnects of its own without waiting for the answer. Writes a line when it has made the call. */
 import { setImmediate } from 'node:timers/promises';
 import { silentLogger } from '#api/kit/logger.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
 import { createConnectionHolder } from '../connection-holder.ts';
 
-const [endpoint = '', containerId = ''] = process.argv.slice(2);
+const [endpoint = '', containerId = '', mode = ''] = process.argv.slice(2);
 const hold = createConnectionHolder(silentLogger, 10);
 const { runtime, whenConnected, close } = connectRuntime({ endpoint, log: silentLogger, hold });
 await whenConnected();
@@ -14,5 +14,6 @@ await runtime.startContainer({ containerId: 'none' }).catch(() => undefined);
 const call = runtime.startContainer({ containerId });
 await setImmediate();
 process.stdout.write('starting\n');
-await call;
+if (mode === 'leave') setTimeout(close, 5);
+await call.catch(() => undefined);
 close();
