@@ -1,0 +1,84 @@
+/** Files of keys and certificates: for root alone, and each change whole or not at all, even if power fails. What is
+ *  half done lies under a name ending in `.new`, which the next change of the same file takes over. */
+import { link, mkdir, open, readdir, readlink, rename, rm, symlink } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { readSmallFile } from '../api-client/load.ts';
+
+export interface CertificateFiles {
+  /** `undefined` if there is none. */
+  read(path: string): Promise<string | undefined>;
+  write(path: string, text: string): Promise<void>;
+  /** As `write`, unless the file is there. @returns whether it was made */
+  create(path: string, text: string): Promise<boolean>;
+  /** Makes a symbolic link of a path, or gives it another target, beside it. */
+  point(path: string, target: string): Promise<void>;
+  /** Target of a symbolic link; `undefined` if it is none. */
+  target(path: string): Promise<string | undefined>;
+  remove(path: string): Promise<void>;
+  /** Names in a folder, none if there is no folder. */
+  list(folder: string): Promise<readonly string[]>;
+}
+
+const hasCode = (thrown: unknown, ...codes: readonly string[]): boolean =>
+  thrown instanceof Error &&
+  'code' in thrown &&
+  typeof thrown.code === 'string' &&
+  codes.includes(thrown.code);
+
+async function unless<T, U>(codes: readonly string[], work: Promise<T>, otherwise: U): Promise<T | U> {
+  try {
+    return await work;
+  } catch (thrown) {
+    if (hasCode(thrown, ...codes)) return otherwise;
+    throw thrown;
+  }
+}
+
+async function syncFolder(path: string): Promise<void> {
+  await using folder = await open(dirname(path));
+  await folder.sync();
+}
+
+/** Writes the text under the name that comes before the real one. */
+async function writeNew(path: string, text: string): Promise<string> {
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.new`;
+  await rm(temporary, { force: true });
+  await using handle = await open(temporary, 'wx', 0o600);
+  await handle.chmod(0o600);
+  await handle.writeFile(text);
+  await handle.sync();
+  return temporary;
+}
+
+export const certificateFiles: CertificateFiles = {
+  read: (path) => unless(['ENOENT', 'ENOTDIR'], readSmallFile(path), undefined),
+  async write(path, text) {
+    await rename(await writeNew(path, text), path);
+    await syncFolder(path);
+  },
+  async create(path, text) {
+    const temporary = await writeNew(path, text);
+    const made = await unless(
+      ['EEXIST'],
+      link(temporary, path).then(() => true),
+      false,
+    );
+    await rm(temporary, { force: true });
+    await syncFolder(path);
+    return made;
+  },
+  async point(path, target) {
+    const temporary = `${path}.new`;
+    await rm(temporary, { force: true });
+    await symlink(target, temporary);
+    await rename(temporary, path);
+    await syncFolder(path);
+  },
+  target: (path) => unless(['ENOENT', 'EINVAL', 'ENOTDIR'], readlink(path), undefined),
+  async remove(path) {
+    await rm(path, { force: true });
+    await syncFolder(path);
+  },
+  list: (folder) => unless(['ENOENT'], readdir(join(folder, '.')), []),
+};

@@ -1,0 +1,114 @@
+/** Waits until a request for a certificate is decided. */
+import { createBackoff } from '#api/kit/backoff.ts';
+import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiClient, Json } from '../api-client/client.ts';
+import { ApiRequestError } from '../api-client/errors.ts';
+import type { WatchEvent } from '../api-client/watch-events.ts';
+import { type RequestState, readSigningRequest, requestsAddress } from './signing-request.ts';
+
+export interface IssueDeps {
+  readonly api: Pick<ApiClient, 'create' | 'get' | 'list' | 'watch'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly vocabulary: Vocabulary;
+  /** Told of the request that somebody has to approve. */
+  readonly onWaiting?: (request: string) => void;
+}
+
+export type SettledRequest =
+  | Extract<RequestState, { readonly kind: 'denied' | 'failed' | 'issued' }>
+  | { readonly kind: 'gone' };
+
+type Progress = RequestState | { readonly kind: 'gone' };
+
+const RETRY = { initialMs: 500, maxMs: 30_000, jitter: 0.2 };
+
+const isSettled = (state: Progress): state is SettledRequest =>
+  state.kind !== 'pending' && state.kind !== 'approved';
+
+const isGone = (state: Progress): state is SettledRequest => state.kind === 'gone';
+
+/** What becomes of the request, whenever that is. @throws what the API throws and waiting does not mend */
+export async function followRequest(
+  deps: IssueDeps,
+  name: string,
+  signal: AbortSignal,
+): Promise<SettledRequest> {
+  let told = false;
+  const look = (state: Progress): SettledRequest | undefined => {
+    if (isSettled(state)) return state;
+    if (state.kind === 'pending' && !told) {
+      told = true;
+      deps.log.info({ request: name }, 'Certificate request waits for approval');
+      deps.onWaiting?.(name);
+    }
+    return undefined;
+  };
+  return await follow(deps, name, look, signal);
+}
+
+/** Until somebody, or the server after its time, has removed the request. */
+export async function awaitRemoval(deps: IssueDeps, name: string, signal: AbortSignal): Promise<void> {
+  await follow(deps, name, (state) => (isGone(state) ? state : undefined), signal);
+}
+
+/** Looks at every state of the request until `look` gives something. */
+async function follow<T>(
+  { api, clock, log, vocabulary }: IssueDeps,
+  name: string,
+  look: (state: Progress) => T | undefined,
+  signal: AbortSignal,
+): Promise<T> {
+  const backoff = createBackoff(RETRY);
+  const address = requestsAddress(vocabulary);
+  const query = { fieldSelector: `metadata.name=${name}` };
+  for (;;) {
+    try {
+      const { state, resourceVersion } = readList(await api.list(address, signal, query), name);
+      const found = look(state);
+      if (found !== undefined) return found;
+      for await (const event of api.watch(address, signal, { ...query, resourceVersion })) {
+        backoff.reset(name);
+        const then = eventState(event, name);
+        const seen = then === undefined ? undefined : look(then);
+        if (seen !== undefined) return seen;
+      }
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (!isPassing(thrown)) throw thrown;
+      log.debug({ err: asError(thrown), request: name }, 'Certificate request could not be followed');
+    }
+    await sleep(clock, backoff.fail(name, clock.now()), signal);
+  }
+}
+
+const isPassing = (thrown: unknown): boolean => {
+  if (thrown instanceof ApiRequestError) return thrown.retryable || thrown.status === 410;
+  return thrown instanceof Error && 'retryable' in thrown && thrown.retryable === true;
+};
+
+function readList(
+  list: Json,
+  name: string,
+): { readonly state: Progress; readonly resourceVersion: string | undefined } {
+  const items: readonly unknown[] = Array.isArray(list['items']) ? list['items'] : [];
+  const requests = items
+    .filter((item) => typeof item === 'object' && item !== null)
+    .map((item) => readSigningRequest({ ...item }));
+  const meta: unknown = list['metadata'];
+  const version: unknown =
+    typeof meta === 'object' && meta !== null && 'resourceVersion' in meta ? meta.resourceVersion : undefined;
+  return {
+    state: requests.find((request) => request.name === name)?.state ?? { kind: 'gone' },
+    resourceVersion: typeof version === 'string' ? version : undefined,
+  };
+}
+
+function eventState({ type, object }: WatchEvent, name: string): Progress | undefined {
+  if (type === 'BOOKMARK') return undefined;
+  const request = readSigningRequest(object);
+  if (request.name !== name) return undefined;
+  return type === 'DELETED' ? { kind: 'gone' } : request.state;
+}
