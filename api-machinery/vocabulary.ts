@@ -186,6 +186,8 @@ export const REMOTE_COMMAND_V5 = 'v5.channel.k8s.io';
 
 /** Subprotocol of port-forward streams, in either vocabulary. */
 export const PORT_FORWARD_V1 = 'portforward.k8s.io';
+/** The same for clients whose SPDY connection lies within the messages of a WebSocket. */
+export const PORT_FORWARD_TUNNEL = 'SPDY/3.1+portforward.k8s.io';
 
 /** Sandbox image that a docker runtime is given, in either vocabulary. */
 export const DEFAULT_SANDBOX_IMAGE = 'k8s.gcr.io/pause:3.2';

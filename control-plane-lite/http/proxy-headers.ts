@@ -79,6 +79,16 @@ export function requestHeaders(raw: readonly string[], options: ForwardOptions):
 }
 
 /** Headers of the target's answer for the client, as a flat list. */
-export function responseHeaders(raw: readonly string[], auditId: string): string[] {
-  return [...keep(raw, (name) => name === 'audit-id'), 'Audit-Id', auditId];
+export function responseHeaders(
+  raw: readonly string[],
+  auditId: string,
+  rewriteLocation?: (location: string) => string,
+): string[] {
+  const kept = keep(raw, (name) => name === 'audit-id');
+  if (rewriteLocation !== undefined) {
+    for (let index = 0; index + 1 < kept.length; index += 2) {
+      if (kept[index]?.toLowerCase() === 'location') kept[index + 1] = rewriteLocation(kept[index + 1] ?? '');
+    }
+  }
+  return [...kept, 'Audit-Id', auditId];
 }

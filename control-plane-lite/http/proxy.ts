@@ -38,6 +38,8 @@ export interface ProxyOptions {
   /** Domain of the API groups, part of the name of the subprotocol that holds a token. */
   readonly domain: string;
   readonly remoteAddress: string;
+  /** Where a redirect of the target's leads for the client. Default: where the target says. */
+  readonly rewriteLocation?: (location: string) => string;
 }
 
 /** The target can't be reached, or what it says is no HTTP. */
@@ -134,7 +136,7 @@ async function runPlain(
   }
   const { response } = answer;
   const { reply } = raw;
-  const headers = responseHeaders(response.rawHeaders, request.id);
+  const headers = responseHeaders(response.rawHeaders, request.id, options.rewriteLocation);
   const head: HeadWriter = reply;
   head.writeHead(response.statusCode ?? 502, headers);
   // The first bytes of the body may be long in coming; HTTP/2 has sent the head already.
@@ -157,7 +159,7 @@ function formatHead(response: IncomingMessage, auditId: string): string {
 }
 
 /** Bytes both ways until both sides have ended; the end of one side is told to the other. */
-async function splice(client: Duplex, target: Duplex): Promise<void> {
+export async function splice(client: Duplex, target: Duplex): Promise<void> {
   for (const socket of [client, target]) {
     // The other direction may have something to say still.
     socket.allowHalfOpen = true;

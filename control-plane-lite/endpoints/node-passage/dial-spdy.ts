@@ -1,0 +1,75 @@
+/** Opens a SPDY connection to a node agent, for clients that came by WebSocket. */
+
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '#api/kit/clock.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import type { Target } from './agents.ts';
+import { agentUnreachable, refusalOf } from './log.ts';
+
+export interface DialOptions {
+  readonly target: Target;
+  /** With its query. */
+  readonly path: string;
+  /** Subprotocol of the streams. */
+  readonly protocol: string;
+  readonly clock: Clock;
+  readonly connectTimeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Dialed {
+  readonly socket: Duplex;
+  /** Bytes that came right behind the answer. */
+  readonly head: Buffer;
+}
+
+const PROTOCOL_HEADER = 'x-stream-protocol-version';
+const LONGEST_REFUSAL = 4096;
+
+async function refusal(response: IncomingMessage): Promise<StatusError> {
+  let text = '';
+  for await (const part of response as AsyncIterable<Buffer>) {
+    text += part.toString('utf8');
+    if (text.length > LONGEST_REFUSAL) break;
+  }
+  return refusalOf(response.statusCode ?? 0, text.slice(0, LONGEST_REFUSAL));
+}
+
+/** Resolves when the agent has changed the protocol.
+ *  @throws StatusError with what the agent says, or ServiceUnavailable */
+export function dialSpdy(options: DialOptions): Promise<Dialed> {
+  const { target, path, protocol, clock, connectTimeoutMs, signal } = options;
+  const { host, port, tls } = target;
+  return new Promise((resolve, reject) => {
+    const outgoing = httpsRequest({
+      ...tls,
+      host,
+      port,
+      path,
+      method: 'POST',
+      agent: false,
+      signal,
+      headers: {
+        connection: 'Upgrade',
+        upgrade: 'SPDY/3.1',
+        'content-length': '0',
+        [PROTOCOL_HEADER]: protocol,
+      },
+    });
+    const timer = clock.setTimer(() => outgoing.destroy(new Error('no answer in time')), connectTimeoutMs);
+    outgoing.once('socket', (socket) => socket.once('secureConnect', () => timer.cancel()));
+    outgoing.once('close', () => timer.cancel());
+    outgoing.on('upgrade', (response, socket, head) => {
+      if (response.headers[PROTOCOL_HEADER] === protocol) return resolve({ socket, head });
+      socket.destroy();
+      return reject(agentUnreachable(new Error('it chose another protocol than was asked for')));
+    });
+    outgoing.on('response', (response) => {
+      refusal(response).then(reject, (thrown: unknown) => reject(agentUnreachable(thrown)));
+    });
+    outgoing.on('error', (error) => reject(agentUnreachable(error)));
+    outgoing.end();
+  });
+}

@@ -1,0 +1,85 @@
+/** Requests of the `proxy` subresources: what follows the subresource goes to the target, its answer to the client. */
+import type { Agent } from 'node:https';
+import type { Clock } from '#api/kit/clock.ts';
+import type { ApiRequest, ApiResponse } from '../../http/contract.ts';
+import { proxyRequest } from '../../http/proxy.ts';
+import { splitTarget } from '../../http/request-info.ts';
+import type { Target } from './agents.ts';
+
+export interface PassThroughDeps {
+  readonly clock: Clock;
+  /** Domain of the API groups. */
+  readonly domain: string;
+  readonly connectTimeoutMs: number;
+}
+
+/** The path as this server read it, encoded anew. */
+const encodePath = (path: string): string => encodeURI(path).replaceAll('?', '%3F').replaceAll('#', '%23');
+
+function withQuery(path: string, query: string): string {
+  return query === '' ? path : `${path}?${query}`;
+}
+
+/** Where the subresource begins in the request's path, with no slash at the end. */
+function ownPath({ info }: ApiRequest): string {
+  const { path, rest } = info;
+  const own = rest === '' ? path : path.slice(0, path.length - rest.length);
+  return own.endsWith('/') ? own.slice(0, -1) : own;
+}
+
+/** A browser that is led to another page of the target stays behind this server. */
+export function rewriteLocation(location: string, prefix: string, targetHost: string): string {
+  const url = URL.parse(location, `http://${targetHost}`);
+  if (url === null || url.host !== targetHost) return location;
+  if (!location.startsWith('/') && !/^https?:/i.test(location)) return location;
+  return `${encodePath(prefix)}${url.pathname}${url.search}${url.hash}`;
+}
+
+/** Links in a page that lie beside its own would be resolved one level too high. */
+function toDirectory(request: ApiRequest): ApiResponse | undefined {
+  const { info, method } = request;
+  if (info.rest !== '' || info.path.endsWith('/') || (method !== 'GET' && method !== 'HEAD'))
+    return undefined;
+  return {
+    kind: 'bytes',
+    status: 301,
+    contentType: 'text/plain',
+    body: Buffer.alloc(0),
+    headers: { Location: withQuery(`${encodePath(info.path)}/`, request.query.toString()) },
+  };
+}
+
+/** @param agent keeps connections; absent: one for each request */
+export function passThrough(
+  deps: PassThroughDeps,
+  request: ApiRequest,
+  target: Target,
+  agent?: Agent,
+): ApiResponse {
+  const toOwn = toDirectory(request);
+  if (toOwn !== undefined) return toOwn;
+  const { host, port, tls } = target;
+  const prefix = ownPath(request);
+  const targetHost = `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return {
+    kind: 'raw',
+    run(raw) {
+      const { query } = splitTarget(raw.message.url ?? '/');
+      return proxyRequest(request, {
+        target: { host, port, path: withQuery(encodePath(`/${request.info.rest}`), query) },
+        ...(tls === undefined ? {} : { tls }),
+        ...(agent === undefined ? {} : { agent }),
+        headers: {
+          'X-Forwarded-Host': request.headers.host ?? '',
+          'X-Forwarded-Proto': 'https',
+          'X-Forwarded-Uri': encodePath(request.info.path),
+        },
+        clock: deps.clock,
+        domain: deps.domain,
+        connectTimeoutMs: deps.connectTimeoutMs,
+        remoteAddress: raw.message.socket.remoteAddress ?? '',
+        rewriteLocation: (location) => rewriteLocation(location, prefix, targetHost),
+      }).run(raw);
+    },
+  };
+}
