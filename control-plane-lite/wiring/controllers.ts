@@ -12,6 +12,7 @@ import { runNamespaceController } from '../controllers/namespaces/controller.ts'
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import type { Core } from './core.ts';
+import { runWorkloads } from './workloads.ts';
 
 /** What every controller may have. */
 interface Deps {
@@ -64,6 +65,7 @@ export async function runControllers(
   });
   await Promise.all([
     ...[...core.controllers].map((name) => CONTROLLERS[name]?.(depsOf(name), signal, { core, others })),
+    runWorkloads(core, signal),
     // The end of what has its time is a matter of storage, not of a controller.
     runExpiry(depsOf('expiry'), signal),
   ]);

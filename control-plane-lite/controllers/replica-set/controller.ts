@@ -1,0 +1,204 @@
+/** Keeps as many pods as ReplicaSets and ReplicationControllers ask for. */
+import { isDeepStrictEqual } from 'node:util';
+import { asError } from '#api/kit/clock.ts';
+import { formatTime } from '#api/meta/time.ts';
+import type { ReplicaSet, ReplicaSetStatus } from '#api/schema/gen/apps-v1.ts';
+import type { PodTemplateSpec, ReplicationController } from '#api/schema/gen/core-v1.ts';
+import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
+import type { Children } from '../workloads-kit/children.ts';
+import { controllerReference } from '../workloads-kit/claim.ts';
+import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { claimChildren, createHands, type Hands, refOf } from '../workloads-kit/family.ts';
+import { followChildren } from '../workloads-kit/follow-children.ts';
+import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import { isActive, type PodFacts } from '../workloads-kit/pod-facts.ts';
+import {
+  createPodWriter,
+  isNamespaceEnding,
+  type PodWriter,
+  podFromTemplate,
+} from '../workloads-kit/pod-writer.ts';
+import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { slowStart } from '../workloads-kit/slow-start.ts';
+import { writeStatus } from '../workloads-kit/write-status.ts';
+import {
+  choosePodsToRemove,
+  decideReplicas,
+  type ReplicaFailure,
+  type ReplicaSpec,
+  replicaStatus,
+  untilChangeMs,
+} from './decide.ts';
+
+/** Which of the two kinds. */
+export interface ReplicaKind {
+  readonly groupVersion: string;
+  readonly plural: string;
+  /** What the controller calls itself in events. */
+  readonly component: string;
+  readonly selectorOf: (object: ApiObject) => LabelSelector | undefined;
+}
+
+export const REPLICA_SETS: ReplicaKind = {
+  groupVersion: 'apps/v1',
+  plural: 'replicasets',
+  component: 'replicaset-controller',
+  selectorOf: (object) => typed<ReplicaSet>(object).spec?.selector,
+};
+
+/** The only kind whose selector is a plain map of labels. */
+export const REPLICATION_CONTROLLERS: ReplicaKind = {
+  groupVersion: 'v1',
+  plural: 'replicationcontrollers',
+  component: 'replication-controller',
+  selectorOf: (object) => ({ matchLabels: typed<ReplicationController>(object).spec?.selector ?? {} }),
+};
+
+interface Parts {
+  readonly deps: WorkloadDeps;
+  readonly resource: Resource;
+  readonly podResource: Resource;
+  readonly pods: Children<PodFacts>;
+  readonly owners: Owners;
+  readonly hands: Hands;
+  readonly writer: PodWriter;
+  readonly loop: KeyLoop;
+}
+
+const specOf = (object: ApiObject): ReplicaSpec & { readonly template: PodTemplateSpec } => {
+  const { replicas = 0, minReadySeconds = 0, template = {} } = typed<ReplicaSet>(object).spec ?? {};
+  return { replicas, minReadySeconds, template, templateLabels: template.metadata?.labels ?? {} };
+};
+
+function deletionCostOf({ vocabulary }: WorkloadDeps, { cached }: PodFacts): number {
+  const text = cached.object().metadata.annotations?.[`controller.${vocabulary.domain}/pod-deletion-cost`];
+  return text !== undefined && /^-?\d{1,10}$/.test(text) ? Number(text) : 0;
+}
+
+/** Active pods on each node of everything that has the same controller as this: of all versions of a Deployment. */
+function neighbourCounts(
+  { pods, owners }: Parts,
+  owner: Owner,
+  object: ApiObject,
+): ReadonlyMap<string, number> {
+  const above = object.metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const uids =
+    above === undefined
+      ? [owner.uid]
+      : [...owners.all()]
+          .filter(
+            ({ namespace, cached }) =>
+              namespace === owner.namespace &&
+              (cached.object().metadata.ownerReferences ?? []).some(({ uid }) => uid === above.uid),
+          )
+          .map(({ uid }) => uid);
+  const counts = new Map<string, number>();
+  for (const pod of uids.flatMap((uid) => pods.ofOwner(uid)).filter(isActive)) {
+    counts.set(pod.nodeName, (counts.get(pod.nodeName) ?? 0) + 1);
+  }
+  return counts;
+}
+
+async function createPods(
+  parts: Parts,
+  object: ApiObject,
+  count: number,
+): Promise<ReplicaFailure | undefined> {
+  const { writer, resource } = parts;
+  const { template } = specOf(object);
+  const reference = controllerReference(resource, object);
+  const { error } = await slowStart(count, () =>
+    writer.create(object, podFromTemplate(template, object, reference)),
+  );
+  if (error === undefined || isNamespaceEnding(error)) return undefined;
+  return { reason: 'FailedCreate', message: error.message };
+}
+
+async function removePods(
+  parts: Parts,
+  owner: Owner,
+  object: ApiObject,
+  pods: readonly PodFacts[],
+  count: number,
+): Promise<ReplicaFailure | undefined> {
+  const neighbours = neighbourCounts(parts, owner, object);
+  const leaving = choosePodsToRemove(pods, count, {
+    nowMs: parts.deps.clock.now(),
+    deletionCost: (pod) => deletionCostOf(parts.deps, pod),
+    neighbours: (nodeName) => neighbours.get(nodeName) ?? 0,
+  });
+  const results = await Promise.allSettled(leaving.map((pod) => parts.writer.remove(object, pod)));
+  const failed = results.find((result) => result.status === 'rejected');
+  return failed === undefined
+    ? undefined
+    : { reason: 'FailedDelete', message: asError(failed.reason).message };
+}
+
+async function replicate(
+  parts: Parts,
+  owner: Owner,
+  object: ApiObject,
+  pods: readonly PodFacts[],
+): Promise<ReplicaFailure | undefined> {
+  const missing = decideReplicas(specOf(object).replicas, pods.length);
+  if (missing === 0 || object.metadata.deletionTimestamp !== undefined) return undefined;
+  parts.loop.expect(owner.key);
+  return missing > 0 ? createPods(parts, object, missing) : removePods(parts, owner, object, pods, -missing);
+}
+
+class ReplicaError extends Error {
+  override readonly name = 'ReplicaError';
+  readonly reason: string;
+  constructor({ reason, message }: ReplicaFailure) {
+    super(message);
+    this.reason = reason;
+  }
+}
+
+async function visit(parts: Parts, key: string): Promise<number | undefined> {
+  const { owners, deps, resource, podResource, pods: children, hands, loop } = parts;
+  const owner = owners.get(key);
+  if (owner === undefined) return undefined;
+  const object = owner.cached.object();
+  const expect = (): void => loop.expect(key);
+  const context = { hands, owners: resource, resource: podResource, children, counts: isActive, expect };
+  const pods = await claimChildren(context, owner, object);
+  const failure = await replicate(parts, owner, object, pods);
+  const nowMs = deps.clock.now();
+  const before = typed<{ readonly status?: ReplicaSetStatus }>(object).status;
+  const status = replicaStatus(
+    specOf(object),
+    pods,
+    { generation: object.metadata.generation ?? 0, conditions: before?.conditions, failure },
+    { nowMs, now: formatTime(nowMs) },
+  );
+  if (!isDeepStrictEqual(status, before)) {
+    expect();
+    await writeStatus(hands, refOf(resource, owner.cached), owner.uid, status);
+  }
+  if (failure !== undefined) throw new ReplicaError(failure);
+  return untilChangeMs(specOf(object), pods, nowMs);
+}
+
+/** `pods`: the index that controllers share. Works until the signal fires. */
+export async function runReplicas(
+  deps: WorkloadDeps,
+  signal: AbortSignal,
+  { kind, pods }: { readonly kind: ReplicaKind; readonly pods: Children<PodFacts> },
+): Promise<void> {
+  const resource = findResource(deps, kind.groupVersion, kind.plural);
+  const podResource = findResource(deps, 'v1', 'pods');
+  if (resource === undefined || podResource === undefined) return;
+  const hands = createHands(deps, kind.component, signal);
+  const writer = createPodWriter({ ...hands, pods: podResource });
+  const loop = createKeyLoop(deps, (key) => visit(parts, key));
+  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
+    selectorOf: kind.selectorOf,
+    onChange: (key) => loop.due(key),
+  });
+  const parts: Parts = { deps, resource, podResource, pods, owners, hands, writer, loop };
+  const following = followChildren(pods, owners, (key) => loop.dueSoon(key));
+  await loop.run(signal, owners, following);
+}

@@ -1,0 +1,33 @@
+/** What every controller of workloads works with. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { Cache } from '../../cache/contract.ts';
+import type { Resource } from '../../resources/contract.ts';
+import type { ResourceRegistry } from '../../resources/registry.ts';
+import type { Verbs } from '../../verbs/contract.ts';
+
+export interface WorkloadDeps {
+  readonly registry: Pick<ResourceRegistry, 'find'>;
+  readonly cache: Cache;
+  readonly verbs: Verbs;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly vocabulary: Vocabulary;
+  /** Feature gates that are on. */
+  readonly gates: ReadonlySet<string>;
+}
+
+/** Who writes, for managedFields and events: all controllers are one manager, as upstream's. */
+export const managerName = ({ componentPrefix }: Pick<Vocabulary, 'componentPrefix'>): string =>
+  `${componentPrefix}-controller-manager`;
+
+/** A resource that a controller can't do without; `undefined` if it is not served: then there is nothing to control. */
+export const findResource = (
+  { registry }: Pick<WorkloadDeps, 'registry'>,
+  groupVersion: string,
+  plural: string,
+): Resource | undefined => {
+  const [version = '', group = ''] = groupVersion.split('/').toReversed();
+  return registry.find(group, version, plural);
+};

@@ -1,0 +1,144 @@
+/** Tells in Events what controllers do. The same thing told again counts up; one object is told of so often only.
+ *  Events never hold anybody up, and losing one is no failure.
+ *  Source: core/v1 Event; upstream's event correlation (spam filter and duplicates), release 1.24. */
+import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { createTokenBucket, type TokenBucket } from '#api/kit/token-bucket.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { formatTime } from '#api/meta/time.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import type { Caller, ObjectRef, Verbs } from '../../verbs/contract.ts';
+
+export interface EventRecorder {
+  /** `reason` is a CamelCase word, `message` a sentence. Returns at once. */
+  record(about: ApiObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
+}
+
+export interface EventDeps {
+  readonly verbs: Pick<Verbs, 'create' | 'update'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly caller: Caller;
+}
+
+export interface EventOptions {
+  /** Resource of events; absent: they are not served, and nothing is told. */
+  readonly resource: Resource | undefined;
+  /** Who tells. */
+  readonly component: string;
+  readonly fieldManager: string;
+}
+
+/** Events about one object at once, and the rate at which more are let through. */
+const BURST = 25;
+const RATE_PER_SECOND = 1 / 300;
+/** Objects and events that are remembered. */
+const REMEMBERED = 4096;
+/** Events that wait to be written; more are dropped. */
+const LONGEST_QUEUE = 1000;
+const LONGEST_MESSAGE = 1024;
+
+/** A map that forgets what was not used for longest. */
+function createRecent<V>(): { get(key: string): V | undefined; set(key: string, value: V): void } {
+  const entries = new Map<string, V>();
+  return {
+    get: (key) => entries.get(key),
+    set(key, value) {
+      entries.delete(key);
+      entries.set(key, value);
+      const oldest = entries.size > REMEMBERED ? entries.keys().next().value : undefined;
+      if (oldest !== undefined) entries.delete(oldest);
+    },
+  };
+}
+
+interface Told {
+  readonly ref: ObjectRef;
+  readonly count: number;
+}
+
+interface Telling {
+  readonly about: ApiObject;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
+const DEFAULT_NAMESPACE = 'default';
+
+export function createEventRecorder(deps: EventDeps, options: EventOptions): EventRecorder {
+  const { verbs, clock, log, caller } = deps;
+  const { resource, component, fieldManager } = options;
+  const buckets = createRecent<TokenBucket>();
+  const told = createRecent<Told>();
+  let waiting = 0;
+  let last: Promise<void> = Promise.resolve();
+
+  function mayTell(uid: string): boolean {
+    const bucket =
+      buckets.get(uid) ?? createTokenBucket(clock, { ratePerSecond: RATE_PER_SECOND, burst: BURST });
+    buckets.set(uid, bucket);
+    return bucket.tryTake();
+  }
+
+  async function tellAgain({ ref, count }: Told): Promise<Told> {
+    const now = formatTime(clock.now());
+    const change = (live: ApiObject | undefined): ApiObject => {
+      if (live === undefined) throw new StatusError('NotFound', `${ref.name} is gone`);
+      return { ...live, count: count + 1, lastTimestamp: now };
+    };
+    await verbs.update(ref, change, { dryRun: false, fieldManager, allowCreate: false }, caller);
+    return { ref, count: count + 1 };
+  }
+
+  async function tellFirst(events: Resource, { about, type, reason, message }: Telling): Promise<Told> {
+    const { name = '', namespace: own, uid = '', resourceVersion = '' } = about.metadata;
+    const namespace = own ?? DEFAULT_NAMESPACE;
+    const now = formatTime(clock.now());
+    const place = own === undefined ? {} : { namespace: own };
+    const event: ApiObject = {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { generateName: `${name}.`, namespace },
+      involvedObject: {
+        kind: about.kind,
+        ...place,
+        name,
+        uid,
+        apiVersion: about.apiVersion,
+        resourceVersion,
+      },
+      reason,
+      message: message.slice(0, LONGEST_MESSAGE),
+      source: { component },
+      firstTimestamp: now,
+      lastTimestamp: now,
+      count: 1,
+      type,
+    };
+    const target = { resource: events, namespace, name: '' };
+    const { object } = await verbs.create(target, event, { dryRun: false, fieldManager }, caller);
+    return { ref: { ...target, name: object.metadata.name ?? '' }, count: 1 };
+  }
+
+  async function tell(events: Resource, telling: Telling): Promise<void> {
+    const { about, type, reason, message } = telling;
+    const key = JSON.stringify([about.metadata.uid, about.metadata.name, type, reason, message]);
+    const known = told.get(key);
+    const again = known === undefined ? undefined : await tellAgain(known).catch(() => undefined);
+    told.set(key, again ?? (await tellFirst(events, telling)));
+  }
+
+  return {
+    record(about, type, reason, message) {
+      if (resource === undefined || waiting >= LONGEST_QUEUE || !mayTell(about.metadata.uid ?? '')) return;
+      waiting += 1;
+      last = last
+        .then(() => tell(resource, { about, type, reason, message }))
+        .catch((thrown: unknown) => log.debug({ err: asError(thrown), reason }, 'Event was not recorded'))
+        .finally(() => {
+          waiting -= 1;
+        });
+    },
+  };
+}

@@ -1,0 +1,30 @@
+/** Names for the versions of a template: the same template has the same name, on every server. Pure. */
+import { isMembers } from '../../resources/view.ts';
+
+/** As in generated names: no vowels, nothing that is easily misread. */
+const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/** JSON with sorted members. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (!isMembers(value)) return JSON.stringify(value) ?? 'null';
+  const members = Object.keys(value)
+    .toSorted()
+    .filter((name) => value[name] !== undefined)
+    .map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`);
+  return `{${members.join(',')}}`;
+}
+
+function fnv32(text: string): number {
+  let hash = FNV_OFFSET;
+  for (const byte of Buffer.from(text)) hash = Math.imul(hash ^ byte, FNV_PRIME) >>> 0;
+  return hash;
+}
+
+/** A short word for the value; `collisions` gives another one for the same value. */
+export function hashWord(value: unknown, collisions?: number): string {
+  const text = `${canonical(value)}${collisions === undefined ? '' : `#${collisions}`}`;
+  return String(fnv32(text)).replace(/\d/g, (digit) => ALPHABET[digit.charCodeAt(0) % ALPHABET.length] ?? '');
+}

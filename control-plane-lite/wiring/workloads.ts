@@ -1,0 +1,39 @@
+/** The controllers that make pods happen. They share one index of the pods. */
+import type { ControllerName } from '../controllers/names.ts';
+import { REPLICA_SETS, REPLICATION_CONTROLLERS, runReplicas } from '../controllers/replica-set/controller.ts';
+import { type Children, createChildren } from '../controllers/workloads-kit/children.ts';
+import { findResource, type WorkloadDeps } from '../controllers/workloads-kit/deps.ts';
+import { type PodFacts, podFacts } from '../controllers/workloads-kit/pod-facts.ts';
+import type { Core } from './core.ts';
+
+interface Shared {
+  readonly pods: Children<PodFacts>;
+}
+
+type Run = (deps: WorkloadDeps, signal: AbortSignal, shared: Shared) => Promise<void>;
+
+/** By the name that `--controllers` has for them. */
+const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
+  replicaset: (deps, signal, { pods }) => runReplicas(deps, signal, { kind: REPLICA_SETS, pods }),
+  replicationcontroller: (deps, signal, { pods }) =>
+    runReplicas(deps, signal, { kind: REPLICATION_CONTROLLERS, pods }),
+};
+
+/** Works until the signal fires. */
+export async function runWorkloads(core: Core, signal: AbortSignal): Promise<void> {
+  const { registry, cache, verbs, clock, vocabulary, gates } = core;
+  const chosen = [...core.controllers].flatMap((name) => {
+    const run = WORKLOADS[name];
+    return run === undefined ? [] : [{ name, run }];
+  });
+  const resource = findResource(core, 'v1', 'pods');
+  if (resource === undefined || chosen.length === 0) return;
+  const pods = createChildren(cache.resource(resource.storage), podFacts);
+  const deps = { registry, cache, verbs, clock, vocabulary, gates };
+  await Promise.all(
+    chosen.map(({ name, run }) =>
+      run({ ...deps, log: core.log.child({ controller: name }) }, signal, { pods }),
+    ),
+  );
+  pods.close();
+}
