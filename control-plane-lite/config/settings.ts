@@ -18,6 +18,7 @@ export type Group =
   | 'API'
   | 'Limits'
   | 'Audit'
+  | 'Nodes'
   | 'Other';
 
 export type Setting =
@@ -97,6 +98,12 @@ export interface ServerConfig {
   readonly controllers: readonly string[];
   readonly featureGates: readonly string[];
   readonly verbosity: number;
+  readonly nodeagentClientCertificate: string;
+  readonly nodeagentClientKey: string;
+  readonly nodeagentCertificateAuthority: string;
+  readonly nodeagentPreferredAddressTypes: readonly string[];
+  readonly nodeagentPort: number;
+  readonly nodeagentTimeout: number;
 }
 
 export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerConfig[K]> } = {
@@ -406,3 +413,48 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     help: 'how much is logged: 4 shows decisions, 6 every detail',
   },
 };
+  nodeagentClientCertificate: {
+    flag: 'nodeagent-client-certificate',
+    type: 'string',
+    default: '',
+    group: 'Nodes',
+    help: 'certificate by which the server proves itself to node agents; default: one that is made',
+  },
+  nodeagentClientKey: {
+    flag: 'nodeagent-client-key',
+    type: 'string',
+    default: '',
+    group: 'Nodes',
+    help: 'its key',
+  },
+  nodeagentCertificateAuthority: {
+    flag: 'nodeagent-certificate-authority',
+    type: 'string',
+    default: '',
+    group: 'Nodes',
+    help: 'CAs of the certificates of node agents; without them these are not checked',
+  },
+  nodeagentPreferredAddressTypes: {
+    flag: 'nodeagent-preferred-address-types',
+    type: 'list',
+    default: ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'],
+    choices: ['InternalIP', 'ExternalIP', 'Hostname', 'InternalDNS', 'ExternalDNS'],
+    group: 'Nodes',
+    help: 'addresses of nodes by which their agents are reached, the best first',
+  },
+  nodeagentPort: {
+    flag: 'nodeagent-port',
+    type: 'integer',
+    default: 10_250,
+    min: 1,
+    max: 65_535,
+    group: 'Nodes',
+    help: 'port of the agent of a node that tells none',
+  },
+  nodeagentTimeout: {
+    flag: 'nodeagent-timeout',
+    type: 'duration',
+    default: '5s',
+    group: 'Nodes',
+    help: 'longest time to connect to the agent of a node',
+  },

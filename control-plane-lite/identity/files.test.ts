@@ -11,6 +11,7 @@ const optionsOf = (dir: string): IdentityOptions => ({
   dir,
   dnsNames: ['localhost'],
   ipAddresses: ['127.0.0.1'],
+  nodeClientName: 'server',
   nowMs: NOW,
 });
 
@@ -27,7 +28,17 @@ describe('loadIdentity', () => {
     expect(front.checkIssued(new X509Certificate(made.requestHeaderAuthority.certificate))).toBe(true);
     // Who proves itself by one authority is nobody by the other.
     expect(front.verify(new X509Certificate(made.authority.certificate).publicKey)).toBe(false);
-    const keys = ['ca', 'apiserver', 'admin', 'front-proxy-ca', 'front-proxy-client'];
+    const nodeClient = new X509Certificate(made.nodeClient.certificate);
+    expect(nodeClient.subject).toBe('CN=server');
+    expect(nodeClient.checkIssued(new X509Certificate(made.authority.certificate))).toBe(true);
+    const keys = [
+      'ca',
+      'apiserver',
+      'admin',
+      'front-proxy-ca',
+      'front-proxy-client',
+      'apiserver-node-client',
+    ];
     const files = ['admin.platconfig', ...keys.map((name) => `pki/${name}.key`)];
     const modes = await Promise.all(
       files.map(async (file) => (await stat(join(options.dir, file))).mode & 0o777),

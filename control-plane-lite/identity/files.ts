@@ -13,6 +13,8 @@ export interface IdentityOptions {
   /** Names and addresses by which clients reach the server. */
   readonly dnsNames: readonly string[];
   readonly ipAddresses: readonly string[];
+  /** Who this server is to the agents of nodes. */
+  readonly nodeClientName: string;
   readonly nowMs: number;
 }
 
@@ -25,6 +27,8 @@ export interface ServerIdentity {
   readonly requestHeaderAuthority: Identity;
   /** By which this server proves itself to extension servers. */
   readonly requestHeader: Identity;
+  /** By which it proves itself to the agents of nodes. */
+  readonly nodeClient: Identity;
 }
 
 /** Common name of the certificate by which the server proves itself to extension servers. */
@@ -42,6 +46,7 @@ const CA = 'ca';
 const SERVING = 'apiserver';
 const ADMIN = 'admin';
 const REQUEST_HEADER_CA = 'front-proxy-ca';
+const NODE_CLIENT = 'apiserver-node-client';
 
 /** Loads what is there and makes what is missing, out of date, or for other names.
  *  @throws Error that names the file which can't be read or written */
@@ -81,7 +86,19 @@ export async function loadIdentity(options: IdentityOptions): Promise<ServerIden
   const requestHeader = await clientOf(REQUEST_HEADER_NAME, requestHeaderAuthority, {
     commonName: REQUEST_HEADER_NAME,
   });
-  return { authority, serving, admin, requestHeaderAuthority, requestHeader };
+  const { nodeClientName: commonName } = options;
+  const nodeClient = await loadOrMake(
+    dir,
+    NODE_CLIENT,
+    (certificate) => good(certificate) && certificate.subject === `CN=${commonName}`,
+    () =>
+      certificates.issueIdentity(authority, {
+        subject: { commonName },
+        extendedUsages: ['clientAuth'],
+        ...term,
+      }),
+  );
+  return { authority, serving, admin, requestHeaderAuthority, requestHeader, nodeClient };
 }
 
 /** Of this authority, and not about to run out. */

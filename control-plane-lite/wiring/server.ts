@@ -7,6 +7,7 @@ import { createBuiltinSchema } from '../content/builtin-schema.ts';
 import { createContent } from '../content/content.ts';
 import { createStatusEncoder } from '../content/plain.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
+import type { NodePassage } from '../endpoints/node-passage/passage.ts';
 import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
@@ -38,6 +39,8 @@ export interface ServerParts {
   readonly serverAddress: () => string;
   /** Groups of other servers; absent: there are none. */
   readonly aggregation: Aggregation | undefined;
+  /** What lies behind the subresources that lead to nodes and pods. */
+  readonly nodes: NodePassage;
 }
 
 const NO_GROUPS: readonly ExtraGroup[] = [];
@@ -77,7 +80,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
           otherPaths: others.map(({ path }) => path),
         }),
       ],
-      resources: resourceHandler(core, protobuf, aggregation),
+      resources: resourceHandler(core, protobuf, more),
       isServed: (info: RequestInfo) => isKnown(core.registry, info) || aggregation?.serves(info) === true,
       encodeStatus: createStatusEncoder({ vocabulary, now: () => clock.now(), protobuf }),
       ...(audit === undefined ? {} : { audit: audit.auditor }),
@@ -102,7 +105,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
 function resourceHandler(
   core: Core,
   protobuf: ReturnType<typeof createApiProtobuf>,
-  aggregation: Aggregation | undefined,
+  { aggregation, nodes }: ServerParts,
 ): Handler {
   const { vocabulary, clock, registry, cache, verbs, access } = core;
   const options = { vocabulary, gates: core.gates };
@@ -116,6 +119,7 @@ function resourceHandler(
     clock,
     vocabulary,
     ...(aggregation === undefined ? {} : { delegate: aggregation.delegate }),
+    connect: nodes.connect,
     reviews: { authenticator: access.authenticator, authorizer: access.authorizer },
     accountToken: {
       issuer: core.accountTokens.issuer,
