@@ -15,8 +15,9 @@ import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
 import { runBootstrapTokens } from './wiring/bootstrap-tokens.ts';
 import { runCertificates } from './wiring/certificates.ts';
 import { runControllers } from './wiring/controllers.ts';
-import { type Core, createCore } from './wiring/core.ts';
+import { type Core, createCore, vocabularyOf } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
+import { createNodes, nodeClientName } from './wiring/nodes.ts';
 import { createServer, type Server } from './wiring/server.ts';
 import { openStore } from './wiring/store.ts';
 
@@ -44,7 +45,12 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const store = undo.adopt(await openStore(config, log, (error) => failed.reject(error)), (opened) =>
     opened.close(),
   );
-  const identity = await loadIdentity({ dir: config.dataDir, ...namesOf(config), nowMs: systemClock.now() });
+  const identity = await loadIdentity({
+    dir: config.dataDir,
+    ...namesOf(config),
+    nodeClientName: nodeClientName(vocabularyOf(config)),
+    nowMs: systemClock.now(),
+  });
   const following = undo.adopt(new AbortController(), (controller) => controller.abort());
   const core = await createCore(config, store, identity, log, following.signal);
   const custom = createCustomResources(core);
@@ -53,9 +59,12 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const reached = { at: urlOf(config, config.securePort) };
   const aggregation = createAggregation(core, identity);
   undo.defer(() => aggregation?.close());
+  const nodes = await createNodes(core, identity, () => Number(new URL(reached.at).port));
+  undo.defer(() => nodes.close());
   const server = await createServer(core, identity, {
     routes: [],
     aggregation,
+    nodes,
     isReady: () => beginning.done,
     serverAddress: () => new URL(reached.at).host,
   });
