@@ -1,0 +1,276 @@
+/** Each filter: which pods it refuses on which nodes, and what it says. */
+import { describe, expect, test } from 'vitest';
+import type { Node } from '#api/schema/gen/core-v1.ts';
+import { findNode } from './find-node.ts';
+import { formatFailure } from './messages.ts';
+import { fleetOf, HOST, nodeObject, type PodOptions, pod, WORDS, ZONE } from './scheduler.fixture.ts';
+
+const taint = (key: string, effect: 'NoSchedule' | 'NoExecute' | 'PreferNoSchedule', value = ''): object => ({
+  spec: { taints: [{ key, value, effect }] },
+});
+
+/** What users are told, or the node's name. */
+function place(
+  options: PodOptions,
+  nodes: readonly Node[],
+  there: readonly [string, PodOptions][] = [],
+): string {
+  const fleet = fleetOf(nodes);
+  for (const [index, [node, other]] of there.entries()) fleet.addPod(pod(`there-${index}`, other), node);
+  const decision = findNode(pod('new', options), fleet, { random: () => 0, start: 0 });
+  return decision.kind === 'node'
+    ? decision.node.name
+    : formatFailure(decision.failure.total, decision.failure.refusals);
+}
+
+const none = (reason: string): string => `0/1 nodes are available: 1 ${reason}.`;
+const n1 = nodeObject('n1');
+const port = (hostPort: number, hostIP = '', protocol: 'TCP' | 'UDP' = 'TCP'): PodOptions => ({
+  containers: [{ name: 'c', ports: [{ containerPort: 80, hostPort, hostIP, protocol }] }],
+});
+const gpu = { containers: [{ name: 'c', resources: { requests: { 'vendor.example/gpu': '2' } } }] };
+
+describe('findNode takes', () => {
+  test.each<[string, PodOptions, Node, PodOptions?]>([
+    ['a pod that asks for nothing', {}, n1],
+    ['what just fits', { cpu: '4', memory: '8Gi' }, n1],
+    ['what fits beside others', { cpu: '3' }, n1, { cpu: '1' }],
+    ['extended resources', gpu, nodeObject('n1', { allocatable: { 'vendor.example/gpu': '2' } })],
+    ['another port', port(80), n1, port(81)],
+    ['the same port of another protocol', port(80), n1, port(80, '', 'UDP')],
+    ['the same port of another address', port(80, '10.0.0.1'), n1, port(80, '10.0.0.2')],
+    [
+      'a tolerated taint',
+      { tolerations: [{ key: 'a', operator: 'Exists' }] },
+      nodeObject('n1', taint('a', 'NoSchedule')),
+    ],
+    [
+      'everything tolerated',
+      { tolerations: [{ operator: 'Exists' }] },
+      nodeObject('n1', taint('a', 'NoExecute')),
+    ],
+    ['a taint that only asks', {}, nodeObject('n1', taint('a', 'PreferNoSchedule'))],
+    [
+      'a cordoned node, tolerated',
+      { tolerations: [{ key: WORDS.unschedulableTaint, operator: 'Exists' }] },
+      nodeObject('n1', { spec: { unschedulable: true } }),
+    ],
+    ['a selected label', { nodeSelector: { disk: 'ssd' } }, nodeObject('n1', { labels: { disk: 'ssd' } })],
+    [
+      'the first of pods that want to be together',
+      { metadata: { namespace: 'default', labels: { app: 'a' } }, affinity: near('a') },
+      n1,
+    ],
+  ])('%s', (_, options, node, there) => {
+    expect(place(options, [node], there === undefined ? [] : [['n1', there]])).toBe('n1');
+  });
+});
+
+function near(app: string, topologyKey = HOST): NonNullable<PodOptions['affinity']> {
+  const term = { labelSelector: { matchLabels: { app } }, topologyKey };
+  return { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+}
+
+function apart(app: string, topologyKey = HOST): NonNullable<PodOptions['affinity']> {
+  const term = { labelSelector: { matchLabels: { app } }, topologyKey };
+  return { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
+}
+
+const labelled = (app: string, options: PodOptions = {}): PodOptions => ({
+  metadata: { namespace: 'default', labels: { app } },
+  ...options,
+});
+
+const nodeTerm = (key: string, operator: 'In' | 'Gt' | 'DoesNotExist', ...values: string[]): PodOptions => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key, operator, values }] }],
+      },
+    },
+  },
+});
+
+describe('findNode refuses', () => {
+  test.each<[string, PodOptions, Node, PodOptions | undefined, string]>([
+    ['too much CPU', { cpu: '4001m' }, n1, undefined, 'Insufficient cpu'],
+    ['too much beside others', { memory: '5Gi' }, n1, { memory: '4Gi' }, 'Insufficient memory'],
+    ['extended resources that are not there', gpu, n1, undefined, 'Insufficient vendor.example/gpu'],
+    ['one pod too many', {}, nodeObject('n1', { allocatable: { pods: '1' } }), {}, 'Too many pods'],
+    [
+      'the larger of init containers',
+      { initContainers: [{ name: 'i', resources: { requests: { cpu: '5' } } }] },
+      n1,
+      undefined,
+      'Insufficient cpu',
+    ],
+    ['overhead', { cpu: '4', overhead: { cpu: '1m' } }, n1, undefined, 'Insufficient cpu'],
+    [
+      'local storage',
+      { containers: [{ name: 'c', resources: { requests: { 'ephemeral-storage': '1Gi' } } }] },
+      n1,
+      undefined,
+      'Insufficient ephemeral-storage',
+    ],
+    [
+      'a port that is taken',
+      port(80),
+      n1,
+      port(80),
+      "node(s) didn't have free ports for the requested pod ports",
+    ],
+    [
+      'a port of every address',
+      port(80),
+      n1,
+      port(80, '10.0.0.1'),
+      "node(s) didn't have free ports for the requested pod ports",
+    ],
+    [
+      'a port of one address',
+      port(80, '10.0.0.1'),
+      n1,
+      port(80),
+      "node(s) didn't have free ports for the requested pod ports",
+    ],
+    [
+      'a taint',
+      {},
+      nodeObject('n1', taint('a', 'NoSchedule', 'b')),
+      undefined,
+      'node(s) had untolerated taint {a: b}',
+    ],
+    [
+      'a taint with another value',
+      { tolerations: [{ key: 'a', value: 'c' }] },
+      nodeObject('n1', taint('a', 'NoExecute', 'b')),
+      undefined,
+      'node(s) had untolerated taint {a: b}',
+    ],
+    [
+      'a cordoned node',
+      {},
+      nodeObject('n1', { spec: { unschedulable: true } }),
+      undefined,
+      'node(s) were unschedulable',
+    ],
+    [
+      'another node than the named',
+      { nodeName: 'n2' },
+      n1,
+      undefined,
+      "node(s) didn't match the requested node name",
+    ],
+    [
+      'a label that is missing',
+      { nodeSelector: { disk: 'ssd' } },
+      n1,
+      undefined,
+      "node(s) didn't match Pod's node affinity/selector",
+    ],
+    [
+      'a number that is too small',
+      nodeTerm('cores', 'Gt', '8'),
+      nodeObject('n1', { labels: { cores: '8' } }),
+      undefined,
+      "node(s) didn't match Pod's node affinity/selector",
+    ],
+    [
+      'a label that must not be',
+      nodeTerm(HOST, 'DoesNotExist'),
+      n1,
+      undefined,
+      "node(s) didn't match Pod's node affinity/selector",
+    ],
+    [
+      'to be far from others',
+      labelled('b', { affinity: near('a') }),
+      n1,
+      labelled('c'),
+      "node(s) didn't match pod affinity rules",
+    ],
+    [
+      'to be near others',
+      labelled('b', { affinity: apart('a') }),
+      n1,
+      labelled('a'),
+      "node(s) didn't match pod anti-affinity rules",
+    ],
+    [
+      'to be near those who keep apart',
+      labelled('b'),
+      n1,
+      labelled('a', { affinity: apart('b') }),
+      "node(s) didn't satisfy existing pods anti-affinity rules",
+    ],
+    [
+      'a claim that is not there',
+      { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'data' } }] },
+      n1,
+      undefined,
+      'persistentvolumeclaim "data" not found',
+    ],
+  ])('%s', (_, options, node, there, reason) => {
+    expect(place(options, [node], there === undefined ? [] : [['n1', there]])).toBe(none(reason));
+  });
+
+  test('with the reasons counted and in order', () => {
+    const nodes = [
+      nodeObject('n1', { allocatable: { cpu: '100m' } }),
+      nodeObject('n2', taint('a', 'NoSchedule')),
+      nodeObject('n3', taint('a', 'NoSchedule')),
+    ];
+    expect(place({ cpu: '1' }, nodes)).toBe(
+      '0/3 nodes are available: 1 Insufficient cpu, 2 node(s) had untolerated taint {a: }.',
+    );
+  });
+});
+
+describe('places', () => {
+  const zoned = ['a', 'a', 'b'].map((zone, index) =>
+    nodeObject(`n${index + 1}`, { labels: { [ZONE]: zone } }),
+  );
+
+  test('affinity is about a place, not a node', () => {
+    const decided = place(
+      labelled('x', { affinity: near('y', ZONE), nodeSelector: { [HOST]: 'n2' } }),
+      zoned,
+      [['n1', labelled('y')]],
+    );
+    expect(decided).toBe('n2');
+    expect(place(labelled('x', { affinity: apart('y', ZONE) }), zoned, [['n1', labelled('y')]])).toBe('n3');
+  });
+
+  const spread = (maxSkew: number): PodOptions =>
+    labelled('x', {
+      topologySpreadConstraints: [
+        {
+          maxSkew,
+          topologyKey: ZONE,
+          whenUnsatisfiable: 'DoNotSchedule',
+          labelSelector: { matchLabels: { app: 'x' } },
+        },
+      ],
+    });
+
+  test('spread takes the place with fewer pods', () => {
+    expect(place(spread(1), zoned, [['n1', labelled('x')]])).toBe('n3');
+  });
+
+  test('spread does not count pods that are on their way out', () => {
+    const leaving = labelled('x');
+    const gone = { ...leaving, metadata: { ...leaving.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' } };
+    const blocked = nodeObject('n3', { labels: { [ZONE]: 'b' }, spec: { unschedulable: true } });
+    const nodes = [zoned[0] ?? n1, blocked];
+    expect(place(spread(1), nodes, [['n1', gone]])).toBe('n1');
+    expect(place(spread(1), nodes, [['n1', leaving]])).toBe(
+      "0/2 nodes are available: 1 node(s) didn't match pod topology spread constraints, 1 node(s) were unschedulable.",
+    );
+  });
+
+  test('spread needs the label', () => {
+    expect(place(spread(1), [n1])).toBe(
+      none("node(s) didn't match pod topology spread constraints (missing required label)"),
+    );
+  });
+});

@@ -1,0 +1,16 @@
+/** Cordoned nodes take no pods but those that tolerate it. */
+import { tolerates } from '../tolerations.ts';
+import { check, type Filter, lasting } from './filter.ts';
+
+const REFUSAL = lasting('node(s) were unschedulable');
+
+export const nodeUnschedulable: Filter = {
+  name: 'NodeUnschedulable',
+  wokenBy: ['nodeAdded', 'nodeTaints'],
+  looksAround: false,
+  prepare({ shape }, { words }) {
+    const taint = { key: words.unschedulableTaint, effect: 'NoSchedule' } as const;
+    if (tolerates(shape.tolerations, taint)) return undefined;
+    return check(({ unschedulable }) => (unschedulable ? REFUSAL : undefined));
+  },
+};

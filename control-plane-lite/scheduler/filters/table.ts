@@ -1,0 +1,24 @@
+/** All filters, in the order in which a node is asked: the first that refuses says why. */
+import type { Filter } from './filter.ts';
+import { hostPorts } from './host-ports.ts';
+import { nodeAffinity } from './node-affinity.ts';
+import { nodeName } from './node-name.ts';
+import { nodeUnschedulable } from './node-unschedulable.ts';
+import { podAffinity } from './pod-affinity.ts';
+import { resources } from './resources.ts';
+import { taints } from './taints.ts';
+import { topologySpread } from './topology-spread.ts';
+import { volumes } from './volumes.ts';
+
+/** As upstream has them, release 1.24. */
+export const FILTERS: readonly Filter[] = [
+  nodeUnschedulable,
+  nodeName,
+  taints,
+  nodeAffinity,
+  hostPorts,
+  resources,
+  volumes,
+  topologySpread,
+  podAffinity,
+];

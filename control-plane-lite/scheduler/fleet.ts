@@ -1,0 +1,217 @@
+/** All nodes with their pods, kept up to date change by change: what decisions are made on.
+ *  Pods are also counted by shape and node, so that rules about other pods need not look at each of them. */
+import type { Requirement } from '#api/meta/selectors.ts';
+import { FleetNode } from './fleet-node.ts';
+import type { NodeInfo, PodInfo, PodShape, SchedulerWords } from './model.ts';
+import type { NodeFacts } from './node-facts.ts';
+import type { Volumes } from './volumes.ts';
+
+/** Pods of one shape: how many are on which node. */
+export interface PodGroup {
+  readonly shape: PodShape;
+  readonly living: ReadonlyMap<NodeInfo, number>;
+  readonly terminating: ReadonlyMap<NodeInfo, number>;
+}
+
+/** What else decisions depend on. */
+export interface Surroundings {
+  readonly words: SchedulerWords;
+  readonly volumes: Volumes;
+  readonly namespaceLabels: (namespace: string) => Readonly<Record<string, string>>;
+  /** What pods of services and the owner of this one have in common; absent: there is none. */
+  readonly spreadSelector: (shape: PodShape) => readonly Requirement[] | undefined;
+}
+
+/** As decisions see it. */
+export interface FleetView extends Surroundings {
+  /** In the order in which they are looked at: the zones take turns, so that a sample has nodes of each. */
+  readonly nodes: readonly NodeInfo[];
+  node(name: string): NodeInfo | undefined;
+  readonly groups: Iterable<PodGroup>;
+  /** Shapes of pods that keep others away or are drawn to them. */
+  readonly groupsWithPodTerms: Iterable<PodGroup>;
+  /** Nodes that have the image. */
+  imageNodes(image: string): number;
+  /** Pods for which room is made on the node. */
+  nominated(nodeName: string): Iterable<PodInfo>;
+}
+
+export interface Fleet extends FleetView {
+  setNode(facts: NodeFacts): void;
+  /** Returns the pods that were on it; they are no longer known. */
+  removeNode(name: string): readonly PodInfo[];
+  /** Puts a pod on a node that is known, in place of what is known of the pod. */
+  addPod(pod: PodInfo, nodeName: string): void;
+  /** Returns the pod and its node, if it was on one. */
+  removePod(key: string): { readonly pod: PodInfo; readonly nodeName: string } | undefined;
+  /** Where the pod is, assumed or bound. */
+  nodeOf(key: string): string | undefined;
+  nominate(pod: PodInfo, nodeName: string): void;
+  withdraw(key: string): void;
+}
+
+interface Group {
+  readonly shape: PodShape;
+  readonly living: Map<NodeInfo, number>;
+  readonly terminating: Map<NodeInfo, number>;
+}
+
+const hasPodTerms = ({ requiredAffinity, requiredAntiAffinity, preferredPodTerms }: PodShape): boolean =>
+  requiredAffinity.length + requiredAntiAffinity.length + preferredPodTerms.length > 0;
+
+/** By name, the zones taking turns. */
+function ordered(nodes: Iterable<NodeInfo>): readonly NodeInfo[] {
+  const zones = new Map<string, NodeInfo[]>();
+  for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
+    const zone = zones.get(node.zone);
+    if (zone === undefined) zones.set(node.zone, [node]);
+    else zone.push(node);
+  }
+  const lists = [...zones.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, list]) => list);
+  const result: NodeInfo[] = [];
+  const longest = lists.reduce((most, { length }) => Math.max(most, length), 0);
+  for (let index = 0; index < longest; index += 1) {
+    for (const list of lists) {
+      const node = list[index];
+      if (node !== undefined) result.push(node);
+    }
+  }
+  return result;
+}
+
+/** Counts pods by shape and node. */
+function createGroups(): {
+  readonly all: ReadonlyMap<PodShape, Group>;
+  readonly withPodTerms: ReadonlyMap<PodShape, Group>;
+  count(pod: PodInfo, node: NodeInfo, by: 1 | -1): void;
+} {
+  const all = new Map<PodShape, Group>();
+  const withPodTerms = new Map<PodShape, Group>();
+  return {
+    all,
+    withPodTerms,
+    count({ shape, terminating }, node, by) {
+      let group = all.get(shape);
+      if (group === undefined) {
+        group = { shape, living: new Map(), terminating: new Map() };
+        all.set(shape, group);
+        if (hasPodTerms(shape)) withPodTerms.set(shape, group);
+      }
+      const counts = terminating ? group.terminating : group.living;
+      const left = (counts.get(node) ?? 0) + by;
+      if (left === 0) counts.delete(node);
+      else counts.set(node, left);
+      if (group.living.size > 0 || group.terminating.size > 0) return;
+      all.delete(shape);
+      withPodTerms.delete(shape);
+    },
+  };
+}
+
+const NO_PODS: readonly PodInfo[] = [];
+
+/** Which pods wait for room on which node. */
+function createNominations(): {
+  of(nodeName: string): Iterable<PodInfo>;
+  set(pod: PodInfo, nodeName: string): void;
+  remove(key: string): void;
+} {
+  const byNode = new Map<string, Map<string, PodInfo>>();
+  const nodeOfPod = new Map<string, string>();
+  function remove(key: string): void {
+    const nodeName = nodeOfPod.get(key);
+    if (nodeName === undefined) return;
+    nodeOfPod.delete(key);
+    const pods = byNode.get(nodeName);
+    pods?.delete(key);
+    if (pods?.size === 0) byNode.delete(nodeName);
+  }
+  return {
+    of: (nodeName) => byNode.get(nodeName)?.values() ?? NO_PODS,
+    set(pod, nodeName) {
+      remove(pod.key);
+      nodeOfPod.set(pod.key, nodeName);
+      const pods = byNode.get(nodeName);
+      if (pods === undefined) byNode.set(nodeName, new Map([[pod.key, pod]]));
+      else pods.set(pod.key, pod);
+    },
+    remove,
+  };
+}
+
+export function createFleet(surroundings: Surroundings): Fleet {
+  const nodes = new Map<string, FleetNode>();
+  const places = new Map<string, FleetNode>();
+  const imageCounts = new Map<string, number>();
+  const groups = createGroups();
+  const nominations = createNominations();
+  let order: readonly NodeInfo[] | undefined;
+
+  function countImages(images: ReadonlyMap<string, number>, by: 1 | -1): void {
+    for (const image of images.keys()) {
+      const left = (imageCounts.get(image) ?? 0) + by;
+      if (left === 0) imageCounts.delete(image);
+      else imageCounts.set(image, left);
+    }
+  }
+
+  function removePod(key: string): ReturnType<Fleet['removePod']> {
+    const node = places.get(key);
+    const pod = node?.pods.get(key);
+    if (node === undefined || pod === undefined) return undefined;
+    places.delete(key);
+    node.remove(pod);
+    groups.count(pod, node, -1);
+    return { pod, nodeName: node.name };
+  }
+
+  return {
+    ...surroundings,
+    get nodes() {
+      order ??= ordered(nodes.values());
+      return order;
+    },
+    node: (name) => nodes.get(name),
+    get groups() {
+      return groups.all.values();
+    },
+    get groupsWithPodTerms() {
+      return groups.withPodTerms.values();
+    },
+    imageNodes: (image) => imageCounts.get(image) ?? 0,
+    nominated: (nodeName) => nominations.of(nodeName),
+    setNode(facts) {
+      countImages(facts.images, 1);
+      const known = nodes.get(facts.name);
+      if (known === undefined || known.zone !== facts.zone) order = undefined;
+      if (known === undefined) {
+        nodes.set(facts.name, new FleetNode(facts));
+      } else {
+        countImages(known.images, -1);
+        known.set(facts);
+      }
+    },
+    removeNode(name) {
+      const node = nodes.get(name);
+      if (node === undefined) return [];
+      const pods = [...node.pods.values()];
+      for (const { key } of pods) removePod(key);
+      countImages(node.images, -1);
+      nodes.delete(name);
+      order = undefined;
+      return pods;
+    },
+    addPod(pod, nodeName) {
+      removePod(pod.key);
+      const node = nodes.get(nodeName);
+      if (node === undefined) return;
+      places.set(pod.key, node);
+      node.add(pod);
+      groups.count(pod, node, 1);
+    },
+    removePod,
+    nodeOf: (key) => places.get(key)?.name,
+    nominate: (pod, nodeName) => nominations.set(pod, nodeName),
+    withdraw: (key) => nominations.remove(key),
+  };
+}
