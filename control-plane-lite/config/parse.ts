@@ -52,13 +52,13 @@ function crossFaults(config: ServerConfig): readonly string[] {
   };
   both(config.tlsCertFile, config.tlsPrivateKeyFile, 'tls-cert-file', 'tls-private-key-file');
   both(config.etcdCertfile, config.etcdKeyfile, 'etcd-certfile', 'etcd-keyfile');
-  if (config.auditPolicyFile !== '' && config.auditLogPath === '') {
   both(
     config.nodeagentClientCertificate,
     config.nodeagentClientKey,
     'nodeagent-client-certificate',
     'nodeagent-client-key',
   );
+  if (config.auditPolicyFile !== '' && config.auditLogPath === '') {
     faults.push('--audit-policy-file has no effect without --audit-log-path');
   }
   faults.push(...gateFaults(config.featureGates));

@@ -95,15 +95,15 @@ export interface ServerConfig {
   readonly auditLogMaxbackup: number;
   readonly auditLogMaxage: number;
   readonly enableAggregatorRouting: boolean;
-  readonly controllers: readonly string[];
-  readonly featureGates: readonly string[];
-  readonly verbosity: number;
   readonly nodeagentClientCertificate: string;
   readonly nodeagentClientKey: string;
   readonly nodeagentCertificateAuthority: string;
   readonly nodeagentPreferredAddressTypes: readonly string[];
   readonly nodeagentPort: number;
   readonly nodeagentTimeout: number;
+  readonly controllers: readonly string[];
+  readonly featureGates: readonly string[];
+  readonly verbosity: number;
 }
 
 export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerConfig[K]> } = {
@@ -396,23 +396,6 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     group: 'Other',
     help: 'controllers to run: *, name, or -name for all but that one',
   },
-  featureGates: {
-    flag: 'feature-gates',
-    type: 'list',
-    default: [],
-    group: 'API',
-    help: 'name=true or name=false',
-  },
-  verbosity: {
-    flag: 'v',
-    type: 'integer',
-    default: 2,
-    min: 0,
-    max: 10,
-    group: 'Other',
-    help: 'how much is logged: 4 shows decisions, 6 every detail',
-  },
-};
   nodeagentClientCertificate: {
     flag: 'nodeagent-client-certificate',
     type: 'string',
@@ -458,3 +441,20 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     group: 'Nodes',
     help: 'longest time to connect to the agent of a node',
   },
+  featureGates: {
+    flag: 'feature-gates',
+    type: 'list',
+    default: [],
+    group: 'API',
+    help: 'name=true or name=false',
+  },
+  verbosity: {
+    flag: 'v',
+    type: 'integer',
+    default: 2,
+    min: 0,
+    max: 10,
+    group: 'Other',
+    help: 'how much is logged: 4 shows decisions, 6 every detail',
+  },
+};
