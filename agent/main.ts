@@ -51,7 +51,11 @@ async function runLocked(config: AgentConfig, origins: Origins, node: string, lo
   await applyProcessLimits(config, log);
   const base = await createBase(config, origins, node, log);
   const runtimeSide = await createRuntimeSide(base);
-  const podSide = await createPodSide(base, runtimeSide);
+  // Loaded by an agent that has an API server alone.
+  const apiSide = isJoined(config)
+    ? await (await import('./wiring/api-side.ts')).createApiSide(base)
+    : undefined;
+  const podSide = await createPodSide(base, runtimeSide, apiSide?.parts);
   const servers = await startServers(base, runtimeSide, podSide);
   const notifier = await createSystemdNotifier(
     { clock: base.clock, log, openSender: openDatagramSender },
@@ -59,7 +63,7 @@ async function runLocked(config: AgentConfig, origins: Origins, node: string, lo
   );
   notifier.ready(`Node ${node} is up`);
   log.info({ version: AGENT_VERSION, instance: base.settings.owner.instance }, 'Agent started');
-  const work = runAll(base, runtimeSide, podSide, stop);
+  const work = Promise.all([runAll(base, runtimeSide, podSide, stop), apiSide?.run(podSide, stop)]);
   const watchdog = notifier.runWatchdog(stop);
   // Work that ends with a fault ends the agent, to be started again; its pods run on.
   await Promise.race([aborted(stop), work]);
@@ -71,10 +75,14 @@ async function runLocked(config: AgentConfig, origins: Origins, node: string, lo
     Promise.all([work, watchdog, podSide.manager.stopped(), podSide.execs.setUp()]),
   );
   await Promise.all(servers.map((server) => server.close()));
+  await apiSide?.[Symbol.asyncDispose]();
   runtimeSide.connection.close();
   runtimeSide.imageConnection.close();
   log.info({}, 'Agent stopped; pods keep running');
 }
+
+const isJoined = ({ platconfig, bootstrapKubeconfig }: AgentConfig): boolean =>
+  platconfig !== '' || bootstrapKubeconfig !== '';
 
 function stopSignal(log: Logger): AbortSignal {
   const stop = new AbortController();

@@ -1,6 +1,9 @@
 /** Small questions about a pod's containers that the decisions and the status both ask. Pure. */
 import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import { formatNormalized, ImageReferenceError, parseImageReference } from '../images/reference.ts';
 import type { ObservedContainer } from '../observe/types.ts';
+import { containerHash } from '../runtime/config/hash.ts';
+import type { ContainerSpec } from './plan.ts';
 
 /** An init container that keeps running beside the app containers. */
 export const isSidecar = (container: Container): boolean => container.restartPolicy === 'Always';
@@ -27,4 +30,22 @@ export const succeeded = (container: ObservedContainer): boolean =>
 export function restartsAfterEnd(pod: Pod, container: ObservedContainer): boolean {
   const policy = pod.spec?.restartPolicy ?? 'Always';
   return policy === 'Always' || (policy === 'OnFailure' && !succeeded(container));
+}
+
+/** Whether an app container was made from another image than the pod has now: the one thing of it that may change
+ *  while the pod stays the same. Its hash alone does not say so, as an agent with other defaults has other hashes.
+ *  @see upstream 1.24: fields of a pod that may be changed */
+export function isOutdated(spec: ContainerSpec, container: ObservedContainer): boolean {
+  const { hash, image } = container;
+  if (container.kind !== 'app' || hash === '' || image === runtimeSpelling(spec.image ?? '')) return false;
+  return hash !== containerHash(spec);
+}
+
+function runtimeSpelling(image: string): string {
+  try {
+    return formatNormalized(parseImageReference(image));
+  } catch (thrown) {
+    if (thrown instanceof ImageReferenceError) return image;
+    throw thrown;
+  }
 }

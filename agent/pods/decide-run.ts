@@ -6,6 +6,7 @@ import {
   appContainers,
   initContainers,
   isAlive,
+  isOutdated,
   isSidecar,
   latest,
   restartsAfterEnd,
@@ -37,9 +38,9 @@ export function decideRun(input: DecideInput): Decision {
 function isFinished(input: DecideInput): boolean {
   const { pod, observed } = input;
   if (failedInit(input) !== undefined) return true;
-  return appContainers(pod).every(({ name }) => {
-    const container = latest(observed.containers, name);
-    return container?.state === 'exited' && !restartsAfterEnd(pod, container);
+  return appContainers(pod).every((spec) => {
+    const container = latest(observed.containers, spec.name);
+    return container?.state === 'exited' && !restartsAfterEnd(pod, container) && !isOutdated(spec, container);
   });
 }
 
@@ -169,6 +170,9 @@ function planContainer(plan: ContainerPlan): void {
 }
 
 function planRunning(plan: ContainerPlan, container: ObservedContainer): void {
+  if (isOutdated(plan.spec, container)) {
+    return plan.draft.act(killAction(plan, container, 'Changed', 'its image is another now'));
+  }
   const failure = plan.input.progress.probes.get(container.id)?.failure;
   if (failure === undefined) return;
   plan.draft.act(killAction(plan, container, 'Unhealthy', failure.message, failure.gracePeriodSeconds));
@@ -177,7 +181,7 @@ function planRunning(plan: ContainerPlan, container: ObservedContainer): void {
 function killAction(
   { input }: ContainerPlan,
   container: ObservedContainer,
-  reason: 'Unhealthy' | 'StateUnknown',
+  reason: 'Unhealthy' | 'StateUnknown' | 'Changed',
   message: string,
   graceSeconds?: number,
 ) {
@@ -189,7 +193,7 @@ function startsAgain({ input, spec, kind }: ContainerPlan, previous: ObservedCon
   if (kind === 'ephemeral') return false;
   if (kind === 'init')
     return 'restartPolicy' in spec || input.pod.spec?.restartPolicy !== 'Never' || succeeded(previous);
-  return restartsAfterEnd(input.pod, previous);
+  return restartsAfterEnd(input.pod, previous) || isOutdated(spec, previous);
 }
 
 /** Starts a container unless its volumes, its backoff or its last failed start say to wait. */
@@ -197,7 +201,9 @@ function planStart(plan: ContainerPlan, previous: ObservedContainer | undefined)
   const { input, draft, spec, kind, sandbox } = plan;
   const progress = input.progress.containers.get(spec.name);
   const crashDelay =
-    previous === undefined || plan.rerun === true ? 0 : crashDelayMs(progress?.crash, previous.finishedAtMs);
+    previous === undefined || plan.rerun === true || isOutdated(spec, previous)
+      ? 0
+      : crashDelayMs(progress?.crash, previous.finishedAtMs);
   const crashReadyMs = (previous?.finishedAtMs ?? 0) + crashDelay;
   const retryAtMs = progress?.failure?.retryAtMs ?? 0;
   if (crashDelay > 0 && isHeld(crashReadyMs, input.nowMs)) {

@@ -52,12 +52,12 @@ export function createWorkerFactory(
         log,
         view: deps.view,
         operations: withRecord(deps.operations, writer),
-        syncProbes: (_pod, observed) => {
+        syncProbes: (current, observed) => {
           const hostIP = deps.hostIPs()[0] ?? '';
           const { previous } = deps.memory;
           deps.probes.sync(
             identity.uid,
-            observed === undefined ? undefined : probeTargets(pod, observed, hostIP, previous),
+            observed === undefined ? undefined : probeTargets(current, observed, hostIP, previous),
           );
         },
         probeVerdict: (containerId) => deps.probes.verdict(containerId),

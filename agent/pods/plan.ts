@@ -63,7 +63,13 @@ export interface DecideInput {
   readonly nowMs: number;
 }
 
-export type KillReason = 'Unhealthy' | 'PodDeleted' | 'PodFinished' | 'SandboxEnded' | 'StateUnknown';
+export type KillReason =
+  | 'Unhealthy'
+  | 'Changed'
+  | 'PodDeleted'
+  | 'PodFinished'
+  | 'SandboxEnded'
+  | 'StateUnknown';
 
 export type PodAction =
   | { readonly kind: 'mountVolumes' }

@@ -32,6 +32,11 @@ export interface PodManagerDeps {
   readonly changed: () => void;
   /** Why the node does not take a new pod on beside those that it has; undefined when it does. */
   readonly refuse: (pod: Pod, others: readonly Pod[]) => Refusal | undefined;
+  /** Called when a pod of the API server that is to be deleted has nothing left here; repeated as long as it is named.
+   *  @param status its last one; undefined for a pod of which nothing was here */
+  readonly ended?: (pod: Pod, status: PodStatus | undefined) => void;
+  /** Called when a pod that runs was changed in place. */
+  readonly updated?: (pod: Pod) => void;
 }
 
 /** A pod that has a worker, as others see it. */
@@ -149,6 +154,7 @@ export class PodManager {
     const left = this.#nextLeft(slot);
     if (left !== undefined) return this.#adopt(name, slot, left);
     if (slot.desired !== undefined) {
+      if (isDeleted(slot.desired.pod)) return this.#deps.ended?.(slot.desired.pod, undefined);
       if (this.#isUIDTaken(slot, slot.desired.pod.metadata?.uid)) return;
       return this.#spawn(name, slot, slot.desired, undefined);
     }
@@ -165,10 +171,31 @@ export class PodManager {
     );
   }
 
-  #reconcileActive({ desired }: Slot, { worker, source }: NonNullable<Slot['active']>): void {
-    if (desired !== undefined && this.#sameVersion(desired.pod, source.pod)) return;
+  #reconcileActive(slot: Slot, { worker, source }: NonNullable<Slot['active']>): void {
+    const { desired } = slot;
+    if (desired !== undefined && this.#sameVersion(desired.pod, source.pod)) {
+      if (desired !== source) this.#update(slot, worker, desired);
+      return;
+    }
     if (desired === undefined && this.#unread.has(source.origin.source) && !worker.removing) return;
     worker.remove(gracePeriodSeconds(worker.pod));
+  }
+
+  /** A pod that a server changed is still the same; a manifest that changed is another pod. */
+  #update(slot: Slot, worker: PodWorker, desired: SourcePod): void {
+    if (desired.origin.source !== 'api') return;
+    slot.active = { worker, source: desired };
+    const { pod } = desired;
+    const failed = (thrown: unknown): void => {
+      this.#deps.log.warn({ err: asError(thrown), pod: fullName(pod) }, 'Pod record was not written');
+    };
+    const end = serverEnd(pod);
+    if (end !== undefined) worker.finish(end).catch(failed);
+    worker
+      .update(pod)
+      .then(() => this.#deps.updated?.(pod))
+      .catch(failed);
+    if (isDeleted(pod)) worker.remove(gracePeriodSeconds(pod));
   }
 
   /** What was left is taken up when its pod is wanted, or, once it is known to be unwanted, to be removed. */
@@ -188,6 +215,9 @@ export class PodManager {
       record,
     );
     if (!wanted) slot.active?.worker.remove(gracePeriodSeconds(record.pod));
+    else if (slot.desired !== undefined && isDeleted(slot.desired.pod)) {
+      slot.active?.worker.remove(gracePeriodSeconds(slot.desired.pod));
+    }
   }
 
   #spawn(name: string, slot: Slot, source: SourcePod, record: PodRecord | undefined): void {
@@ -197,7 +227,7 @@ export class PodManager {
     const start: PodStart = {
       pod: source.pod,
       startedAtMs: record?.startedAtMs ?? clock.now(),
-      terminal: record === undefined ? this.#refused(source.pod) : record.terminal,
+      terminal: record?.terminal ?? this.#endedBefore(source, record),
       adopted: record !== undefined,
     };
     const worker = createWorker(start, source.origin);
@@ -208,6 +238,12 @@ export class PodManager {
     });
     this.#running.add(running);
     void running.finally(() => this.#running.delete(running));
+  }
+
+  /** What ended the pod before it is taken on here: its server says so, or the node refuses it. */
+  #endedBefore({ pod, origin }: SourcePod, record: PodRecord | undefined): TerminalPhase | undefined {
+    const end = origin.source === 'api' ? serverEnd(pod) : undefined;
+    return end ?? (record === undefined ? this.#refused(pod) : undefined);
   }
 
   /** A pod that the node does not take on has ended before it began. */
@@ -229,7 +265,10 @@ export class PodManager {
       // A record that stays costs the next agent a look at a pod that is gone; a name held for ever costs the pod.
       this.#deps.log.warn({ err, pod: name }, 'Pod record was not removed');
     });
+    const source = slot.active?.source ?? slot.desired;
+    const isGone = source !== undefined && source.origin.source === 'api';
     slot.active = undefined;
+    if (isGone) this.#deps.ended?.(worker.pod, worker.status());
     this.#deps.changed();
     this.#deps.log.info({ pod: name, podUID: worker.pod.metadata?.uid }, 'Pod was removed');
     // All, as another name may have waited for the UID.
@@ -246,6 +285,14 @@ const continued = ({ pod, origin }: SourcePod, record: PodRecord): SourcePod => 
   pod: withEphemeralContainersOf(pod, record.pod),
   origin,
 });
+
+/** The end of the pod that its server knows of. */
+function serverEnd({ status }: Pod): TerminalPhase | undefined {
+  const { phase, reason = '', message = '' } = status ?? {};
+  return phase === 'Failed' || phase === 'Succeeded' ? { phase, reason, message } : undefined;
+}
+
+const isDeleted = (pod: Pod): boolean => pod.metadata?.deletionTimestamp !== undefined;
 
 const fullName = (pod: Pod): string => podFullName(podIdentity(pod));
 

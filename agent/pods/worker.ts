@@ -11,6 +11,7 @@ import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { PodObservation } from '../observe/types.ts';
 import { afterRestart } from './crash-backoff.ts';
 import { decidePod } from './decide.ts';
+import { withEphemeralContainersOf } from './ephemeral.ts';
 import { podIdentity } from './identity.ts';
 import { OperationSet } from './operation-set.ts';
 import type { ActionOf, PodOperations } from './operations/types.ts';
@@ -89,6 +90,8 @@ export class PodWorker {
   #removalAskedAtMs: number | undefined;
   #volumes: PodProgress['volumes'];
   #terminal: TerminalPhase | undefined;
+  /** What is seen from here on is what is left while it is being removed, and says nothing about the pod. */
+  #statusIsFinal = false;
   #waiting: ReadonlyMap<string, WaitingReason> = new Map();
   #status: PodStatus | undefined;
 
@@ -161,6 +164,27 @@ export class PodWorker {
       this.#loop.wake();
       return pod;
     });
+  }
+
+  /** Takes a newer state of the same pod: what may change of it while it runs. Kept for the next agent.
+   *  What was added to it here stays. */
+  async update(pod: Pod): Promise<void> {
+    await this.#changes.run(async () => {
+      const next = withEphemeralContainersOf(pod, this.#pod);
+      const before = this.#pod.spec?.ephemeralContainers?.length ?? 0;
+      const added = (next.spec?.ephemeralContainers?.length ?? 0) > before;
+      this.#pod = next;
+      if (added && this.#volumes === 'mounted') this.#volumes = 'unknown';
+      this.#loop.wake();
+      if (!this.removing) await this.#deps.save({ pod: next });
+    });
+  }
+
+  /** Ends the pod for a reason that lies outside of it; it stays to be seen. Nothing happens if it has ended. */
+  async finish(end: TerminalPhase): Promise<void> {
+    if (this.#terminal !== undefined) return;
+    await this.#finish(end);
+    this.#loop.wake();
   }
 
   /** Ends and removes the pod. A later call may only shorten the grace period. */
@@ -251,6 +275,7 @@ export class PodWorker {
   }
 
   #publish(observed: PodObservation, progress: PodProgress): void {
+    if (this.#statusIsFinal) return;
     const previous = this.#status;
     const waiting = this.#waiting;
     const next = this.#deps.status({ pod: this.pod, observed, progress, waiting, previous });
@@ -289,6 +314,7 @@ export class PodWorker {
       case 'finish':
         return this.#finish(action);
       case 'removePod':
+        this.#statusIsFinal = true;
         await operations.removePod(pod);
         return this.#removed.abort();
       default:

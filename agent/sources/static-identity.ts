@@ -25,6 +25,9 @@ const TOLERATES_EVERY_EVICTION: Toleration = { operator: 'Exists', effect: 'NoEx
 /** A uid becomes part of directory, cgroup and container names, so it is kept to what is safe in all of them. */
 const SAFE_UID = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,61}[A-Za-z0-9])?$/;
 
+/** Whether a pod may have this UID. */
+export const isSafeUID = (uid: string): boolean => SAFE_UID.test(uid);
+
 export interface IdentityContext {
   readonly nodeName: string;
   readonly vocabulary: Vocabulary;

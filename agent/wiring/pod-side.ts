@@ -1,7 +1,6 @@
 /** The pods and what they are made from, wired together. */
 import { join } from 'node:path';
 import { createLimiter } from '#api/kit/limiter.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { createVolumeManager } from '#volumes/manager.ts';
 import type { VolumeManager } from '#volumes/types.ts';
 import { refusal } from '../admission/admit.ts';
@@ -15,7 +14,7 @@ import { createObjectWatcher } from '../pods/object-watcher.ts';
 import type { NodeSettings, OperationDeps, PodEvent } from '../pods/operations/deps.ts';
 import { createPodOperations } from '../pods/operations/operations.ts';
 import { createPodEvent } from '../pods/pod-event.ts';
-import { PodManager } from '../pods/pod-manager.ts';
+import { PodManager, type PodManagerDeps } from '../pods/pod-manager.ts';
 import { createRecordStore, type RecordStore } from '../pods/record.ts';
 import type { ExecSync } from '../probes/exec.ts';
 import { createExecCalls, type ExecCalls } from '../probes/exec-sync.ts';
@@ -29,6 +28,7 @@ import { createSourceReporter } from '../sources/report.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
 import type { RuntimeSide } from './runtime-side.ts';
+import type { ServerParts } from './server-parts.ts';
 
 /** The pods and what they are made from. */
 export interface PodSide {
@@ -44,7 +44,12 @@ export interface PodSide {
   readonly execs: Pick<ExecCalls, 'setUp'>;
 }
 
-export async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promise<PodSide> {
+/** @param server undefined for a standalone agent */
+export async function createPodSide(
+  base: Base,
+  runtimeSide: RuntimeSide,
+  server?: ServerParts,
+): Promise<PodSide> {
   const { config, vocabulary, clock, log, node, settings } = base;
   const { identity, view } = runtimeSide;
   const event = createPodEvent(base.events);
@@ -74,19 +79,7 @@ export async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promi
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
     changed: base.changes.tell,
   });
-  const limits = { ...config, cores: allocatable()['cpu'] ?? 1 };
-  const refuse = (pod: Pod, others: readonly Pod[]) => refusal(pod, others, limits);
-  const versionOf = (pod: { metadata?: { uid?: string; annotations?: Readonly<Record<string, string>> } }) =>
-    `${pod.metadata?.uid}/${pod.metadata?.annotations?.[vocabulary.configHash]}`;
-  const manager = new PodManager({
-    clock,
-    log,
-    createWorker,
-    versionOf,
-    changed: base.changes.tell,
-    forget: (podUID) => records.remove(podUID),
-    refuse,
-  });
+  const manager = createManager(base, { createWorker, records, volumes, server });
   const wakePod = (podUID: string): void =>
     manager
       .workers()
@@ -102,7 +95,11 @@ export async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promi
     dir: join(rootDir, 'applied'),
   });
   const sources = createSourceManager({
-    sources: [...createSources(deps, createReader(deps, config), config), applied],
+    sources: [
+      ...createSources(deps, createReader(deps, config), config),
+      applied,
+      ...(server === undefined ? [] : [server.source]),
+    ],
     clock,
     log,
   });
@@ -113,6 +110,33 @@ export async function createPodSide(base: Base, runtimeSide: RuntimeSide): Promi
   });
   createObjectWatcher({ objects, sources, manager, volumes, report, log });
   return { manager, objects, volumes, probes, records, memory, sources, applied, execs };
+}
+
+interface ManagerParts {
+  readonly createWorker: PodManagerDeps['createWorker'];
+  readonly records: RecordStore;
+  readonly volumes: VolumeManager;
+  readonly server: ServerParts | undefined;
+}
+
+function createManager(base: Base, { createWorker, records, volumes, server }: ManagerParts): PodManager {
+  const { config, clock, log, settings, vocabulary } = base;
+  const limits = { ...config, cores: settings.allocatable()['cpu'] ?? 1 };
+  return new PodManager({
+    clock,
+    log,
+    createWorker,
+    versionOf: ({ metadata }) => `${metadata?.uid}/${metadata?.annotations?.[vocabulary.configHash]}`,
+    changed: base.changes.tell,
+    forget: (podUID) => records.remove(podUID),
+    refuse: (pod, others) => refusal(pod, others, limits),
+    ...(server === undefined ? {} : { ended: (pod, status) => server.ended(pod, status) }),
+    updated: (pod) => {
+      volumes.refreshPod(pod).catch((err: unknown) => {
+        log.warn({ err, pod: pod.metadata?.name }, 'Volumes were not refreshed');
+      });
+    },
+  });
 }
 
 interface PodParts {

@@ -72,14 +72,14 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** `flags` beside the folder, the address and the port. Resolves when the server is ready. */
+/** `flags` beside the folder, the address and the port, which may be given. Resolves when the server is ready. */
 export async function startTestPlane(flags: readonly string[] = []): Promise<TestPlane> {
   const dir = await createTempDir('na-plane-');
   const config = parseConfig([
     '--data-dir',
     dir.path,
     '--bind-address=127.0.0.1',
-    '--secure-port=0',
+    ...(flags.some((flag) => flag.startsWith('--secure-port')) ? [] : ['--secure-port=0']),
     ...flags,
   ]);
   let server: RunningServer;

@@ -87,6 +87,8 @@ function killMessage(name: string, reason: KillReason, message: string): string 
   switch (reason) {
     case 'Unhealthy':
       return `Container ${name} failed its probe and will be restarted: ${message}`;
+    case 'Changed':
+      return `Container ${name} definition changed, will be restarted`;
     case 'StateUnknown':
       return `Container ${name} is in an unknown state and will be replaced`;
     case 'SandboxEnded':

@@ -1,0 +1,118 @@
+/** What of a pod's status the API server is to be told. Pure.
+ *  Source: document 3, section 1; upstream 1.24 status of pods; strategic merge patches of document 1. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Pod, PodCondition, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { Json } from '../api-client/client.ts';
+import { isObject } from '../api-client/object-fields.ts';
+
+/** Conditions that this agent owns; all others belong to whoever set them. */
+const OWN_CONDITIONS: readonly string[] = ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'];
+
+const CONTAINER_LISTS = ['initContainerStatuses', 'containerStatuses', 'ephemeralContainerStatuses'] as const;
+
+const hasEnded = (phase: unknown): boolean => phase === 'Failed' || phase === 'Succeeded';
+
+const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+/** The status as it is to be on the server: ours, with what is not ours to say, or what we have forgotten.
+ *  @param known the status that the server has */
+export function mergedStatus(pod: Pod, own: PodStatus, known: Json): PodStatus {
+  const conditions = withGates(pod, own.conditions ?? [], listOf(known['conditions']));
+  const startTime = known['startTime'];
+  const lists = hasEnded(own.phase) ? rememberedStatuses(own, known) : {};
+  return {
+    ...own,
+    ...lists,
+    conditions,
+    ...(typeof startTime === 'string' ? { startTime } : {}),
+  };
+}
+
+/** Of a container that ended long ago nothing may be left here; the server knows how it ended. */
+function rememberedStatuses(own: PodStatus, known: Json): Partial<PodStatus> {
+  const merged = CONTAINER_LISTS.map((member) => {
+    const before = listOf(known[member]);
+    const list = own[member]?.map((status) => {
+      const old = before.find(({ name }) => name === status.name);
+      return status.containerID === undefined && typeof old?.['containerID'] === 'string' ? old : status;
+    });
+    return [member, list] as const;
+  });
+  return Object.fromEntries(merged.filter(([, list]) => list !== undefined));
+}
+
+/** A pod is ready when its containers are, and everybody whom it named says so too. */
+function withGates(
+  { spec }: Pod,
+  own: readonly PodCondition[],
+  known: readonly Json[],
+): readonly PodCondition[] {
+  const gates = (spec?.readinessGates ?? []).map(({ conditionType }) => conditionType);
+  const open = gates.filter(
+    (gate) =>
+      known.find(({ type }) => type === gate)?.['status'] !== 'True' && !OWN_CONDITIONS.includes(gate),
+  );
+  return own.map((condition) => {
+    const before = known.find(({ type }) => type === condition.type);
+    if (condition.type !== 'Ready' || condition.status !== 'True' || open.length === 0) {
+      return withTransition(condition, before);
+    }
+    const message =
+      open.length === 1
+        ? `the status of pod readiness gate ${JSON.stringify(open[0])} is not "True"`
+        : `the status of pod readiness gates ${JSON.stringify(open)} is not "True"`;
+    const closed = { ...condition, status: 'False', reason: 'ReadinessGatesNotReady', message } as const;
+    return withTransition(closed, before);
+  });
+}
+
+/** The time of a change stays as long as nothing changed, across restarts of the agent too. */
+function withTransition(condition: PodCondition, before: Json | undefined): PodCondition {
+  const { lastTransitionTime } = before ?? {};
+  if (before?.['status'] !== condition.status || typeof lastTransitionTime !== 'string') return condition;
+  return { ...condition, lastTransitionTime };
+}
+
+/** Members that this agent sets and takes back again. */
+const REMOVABLE = ['reason', 'message', 'podIP', 'hostIP'] as const;
+
+/** The members of the status that differ, as a strategic merge patch; undefined when none does. */
+export function statusPatch(next: PodStatus, known: Json): Json | undefined {
+  const patch: Record<string, unknown> = {};
+  for (const [member, value] of Object.entries(next)) {
+    if (member === 'conditions' || member === 'podIPs') continue;
+    if (!isDeepStrictEqual(plain(value), plain(known[member]))) patch[member] = value;
+  }
+  for (const member of REMOVABLE) {
+    if (next[member] === undefined && known[member] !== undefined) patch[member] = null;
+  }
+  const conditions = changedConditions(next.conditions ?? [], listOf(known['conditions']));
+  if (conditions.length > 0) patch['conditions'] = conditions;
+  // Addresses are merged by address unless they are to be replaced.
+  const addresses = next.podIPs ?? [];
+  if (!isDeepStrictEqual(plain(addresses), plain(listOf(known['podIPs'])))) {
+    patch['podIPs'] = [{ $patch: 'replace' }, ...addresses];
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+function changedConditions(next: readonly PodCondition[], known: readonly Json[]): readonly Json[] {
+  return next.flatMap((condition): Json[] => {
+    const before = known.find(({ type }) => type === condition.type);
+    const { type, status, lastTransitionTime, reason, message } = condition;
+    const { lastProbeTime: _, ...rest } = before ?? {};
+    if (isDeepStrictEqual(plain(rest), plain({ type, status, lastTransitionTime, reason, message })))
+      return [];
+    const gone = (member: 'reason' | 'message') =>
+      condition[member] === undefined && before?.[member] !== undefined ? { [member]: null } : {};
+    return [{ ...condition, ...gone('reason'), ...gone('message') }];
+  });
+}
+
+/** As JSON has it: without members that are undefined, and lists that are empty like those that are absent. */
+function plain(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(plain);
+  if (!isObject(value)) return value;
+  const members = Object.entries(value).map(([key, member]): [string, unknown] => [key, plain(member)]);
+  return Object.fromEntries(members.filter(([, member]) => member !== undefined));
+}

@@ -1,0 +1,104 @@
+/** The source `api`: the pods that the API server has for this node. Until it has told them, what was saved of them
+ *  counts: then nothing is known to be unwanted, but everything that was wanted may run. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from '#api/kit/logger.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { Json } from '../api-client/client.ts';
+import { isMirror, readApiPod } from './api-pod.ts';
+import type { PodSource, RejectedManifest, SourcePod, SourceSink } from './types.ts';
+
+/** Where the pods come from. */
+export interface ApiPods {
+  readonly isSynced: boolean;
+  list(): readonly Json[];
+  onChange(listener: (podUIDs: ReadonlySet<string>) => void): () => void;
+}
+
+/** What was wanted when the server was last heard. */
+export interface SavedPods {
+  load(): Promise<readonly SourcePod[]>;
+  /** Takes note of what is wanted now. Never throws. */
+  save(pods: readonly SourcePod[]): void;
+}
+
+export interface ApiSourceDeps {
+  readonly pods: ApiPods;
+  readonly saved: SavedPods;
+  readonly vocabulary: Vocabulary;
+  readonly log: Logger;
+}
+
+interface Read {
+  readonly object: Json;
+  readonly pod: SourcePod | undefined;
+  readonly rejected: RejectedManifest | undefined;
+}
+
+export function createApiSource(deps: ApiSourceDeps): PodSource {
+  const { pods, saved, vocabulary, log } = deps;
+  let known = new Map<Json, Read>();
+  let byUID = new Map<string, SourcePod>();
+
+  /** A pod that is wanted as before keeps its identity. */
+  function read(object: Json): Read {
+    const before = known.get(object);
+    if (before !== undefined) return before;
+    const result = readApiPod(object, vocabulary);
+    if (result.kind === 'rejected') {
+      const { kind: _, ...rejected } = result;
+      return { object, pod: undefined, rejected };
+    }
+    const { pod, origin } = result;
+    const old = byUID.get(pod.metadata?.uid ?? '');
+    const same = old !== undefined && isDeepStrictEqual(old.pod, pod);
+    return { object, pod: same ? old : { pod, origin }, rejected: undefined };
+  }
+
+  function deliver(sink: SourceSink): void {
+    const all = pods
+      .list()
+      .filter((object) => !isMirror(object, vocabulary))
+      .map(read);
+    known = new Map(all.map((entry) => [entry.object, entry]));
+    const wanted = all.flatMap(({ pod }) => pod ?? []);
+    const next = new Map(wanted.map((entry) => [entry.pod.metadata?.uid ?? '', entry]));
+    byUID = next;
+    saved.save(wanted);
+    sink({
+      source: 'api',
+      pods: wanted,
+      objects: [],
+      rejected: all.flatMap(({ rejected }) => rejected ?? []),
+    });
+  }
+
+  return {
+    name: 'api',
+    async run(signal, sink) {
+      const early = await saved.load();
+      signal.throwIfAborted();
+      byUID = new Map(early.map((entry) => [entry.pod.metadata?.uid ?? '', entry]));
+      if (!pods.isSynced) {
+        log.info({ pods: early.length }, 'Pods of the API server were taken from what was saved');
+        sink({ source: 'api', pods: early, objects: [], rejected: [], partial: true });
+      }
+      let due = false;
+      const update = (): void => {
+        if (due || signal.aborted || !pods.isSynced) return;
+        due = true;
+        // Changes of one read of the connection are told together.
+        setImmediate(() => {
+          due = false;
+          if (!signal.aborted) deliver(sink);
+        });
+      };
+      const unsubscribe = pods.onChange(update);
+      update();
+      await new Promise<void>((resolve) => {
+        if (signal.aborted) return resolve();
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+      unsubscribe();
+    },
+  };
+}

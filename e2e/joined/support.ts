@@ -1,0 +1,111 @@
+/** What the tests of joined nodes share: an API server that can be stopped and come back at the same address, an agent
+ *  that works for it on the run's containerd, and both in a few words. */
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { inject } from 'vitest';
+import { silentLogger } from '#api/kit/logger.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
+import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { TestAgent } from '../../testing/agent.ts';
+import { eventually } from '../../testing/wait.ts';
+
+export const NODE = 'n1';
+export const MERGE = 'application/merge-patch+json';
+export const STRATEGIC = 'application/strategic-merge-patch+json';
+
+/** A port that nobody listens on now. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+export interface Joined extends AsyncDisposable {
+  readonly plane: TestPlane;
+  readonly agent: TestAgent;
+  readonly cri: CriConnection;
+  /** Creates a pod for this node. @throws Error when the server refuses it */
+  run(name: string, spec: object, metadata?: object): Promise<Pod>;
+  /** The pod as the server has it. */
+  onServer(name: string): Promise<Pod | undefined>;
+  /** Waits for what the server has of a pod. */
+  shows(name: string, condition: (pod: Pod) => boolean): Promise<Pod>;
+  /** Waits until the server has no such pod. */
+  isGone(name: string): Promise<void>;
+  /** Asks for the end of a pod with the grace period that it has. */
+  remove(name: string, options?: object): Promise<void>;
+  patch(path: string, body: object, type?: string): Promise<void>;
+}
+
+export async function startJoined(flags: readonly string[] = []): Promise<Joined> {
+  const port = await freePort();
+  const plane = await startTestPlane([`--secure-port=${port}`]);
+  const endpoint = inject('criEndpoint');
+  const agentFlags = [`--platconfig=${plane.platconfigFile}`, '--plat-api-qps=200', '--plat-api-burst=400'];
+  const agent = await TestAgent.create({ endpoint, flags: [...agentFlags, ...flags] });
+  const cri = connectRuntime({ endpoint, log: silentLogger });
+  await cri.whenConnected();
+  const pods = '/api/v1/namespaces/default/pods';
+
+  async function onServer(name: string): Promise<Pod | undefined> {
+    const answer = await plane.get(`${pods}/${name}`);
+    // oxlint-disable-next-line typescript/no-unsafe-return -- what the server says is what is tested
+    return answer.status === 200 ? answer.json : undefined;
+  }
+
+  return {
+    plane,
+    agent,
+    cri,
+    async run(name, spec, metadata = {}) {
+      const answer = await plane.post(pods, {
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name, ...metadata },
+        spec: {
+          nodeName: NODE,
+          hostNetwork: true,
+          terminationGracePeriodSeconds: 0,
+          automountServiceAccountToken: false,
+          ...spec,
+        },
+      });
+      if (answer.status !== 201) throw new Error(`pod ${name}: ${answer.status} ${answer.text}`);
+      // oxlint-disable-next-line typescript/no-unsafe-return -- what the server says is what is tested
+      return answer.json;
+    },
+    onServer,
+    shows: (name, condition) =>
+      eventually(
+        async () => {
+          const pod = await onServer(name);
+          if (pod !== undefined && condition(pod)) return pod;
+          throw new Error(`it is ${JSON.stringify(pod)}`);
+        },
+        { timeoutMs: 20_000, what: `pod ${name} on the server: ${condition.toString().slice(0, 120)}` },
+      ),
+    async isGone(name) {
+      await eventually(async () => (await plane.get(`${pods}/${name}`)).status === 404, {
+        timeoutMs: 20_000,
+        what: `pod ${name} is gone`,
+      });
+    },
+    async remove(name, options = {}) {
+      await plane.call('DELETE', `${pods}/${name}`, { body: options });
+    },
+    async patch(path, body, type = MERGE) {
+      const { status, text } = await plane.call('PATCH', path, { body, contentType: type });
+      if (status !== 200) throw new Error(`${path}: ${status} ${text}`);
+    },
+    async [Symbol.asyncDispose]() {
+      cri.close();
+      await plane.call('DELETE', pods, { body: { gracePeriodSeconds: 0 } });
+      await agent[Symbol.asyncDispose]();
+      await plane[Symbol.asyncDispose]();
+    },
+  };
+}
