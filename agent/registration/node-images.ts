@@ -18,7 +18,7 @@ export function decideImages(images: readonly NodeImage[], most: number): readon
   );
   return sorted.slice(0, most < 0 ? sorted.length : most).map(({ digests, tags, sizeBytes }) => {
     const names = [...digests, ...tags].slice(0, MOST_NAMES);
-    return { ...(names.length === 0 ? {} : { names }), sizeBytes };
+    return { ...(names.length === 0 ? {} : { names }), ...(sizeBytes > 0 ? { sizeBytes } : {}) };
   });
 }
 

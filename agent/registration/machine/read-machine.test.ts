@@ -27,6 +27,7 @@ describe('createMachineReader', () => {
       'sys/class/dmi/id/product_uuid': 'uuid-1\n',
       'proc/sys/kernel/random/boot_id': 'boot-1\n',
       'etc/os-release': 'PRETTY_NAME="Test OS 1"\n',
+      'sys/module/apparmor/parameters/enabled': 'Y\n',
       'proc/net/route': 'eth7	00000000	01	0003	0	0	5	00000000	0	0	0\n',
     });
     const facts = await createMachineReader(
@@ -44,6 +45,7 @@ describe('createMachineReader', () => {
       systemUUID: 'uuid-1',
       bootID: 'boot-1',
       osImage: 'Test OS 1',
+      appArmor: true,
       network: {
         defaultRoutes: [{ interfaceName: 'eth7', family: 'IPv4', metric: 5 }],
         resolved: ['10.1.1.1'],

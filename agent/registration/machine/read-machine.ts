@@ -85,7 +85,7 @@ export function createMachineReader(deps: MachineReaderDeps, options: MachineRea
   }
 
   return async () => {
-    const [online, meminfo, hugePages, root, machineID, systemID, bootID, osRelease, network] =
+    const [online, meminfo, hugePages, root, machineID, systemID, bootID, osRelease, appArmor, network] =
       await Promise.all([
         read('sys/devices/system/cpu/online'),
         read('proc/meminfo'),
@@ -95,6 +95,7 @@ export function createMachineReader(deps: MachineReaderDeps, options: MachineRea
         firstText(read, SYSTEM_ID_FILES),
         firstText(read, ['proc/sys/kernel/random/boot_id']),
         firstText(read, ['etc/os-release', 'usr/lib/os-release']),
+        read('sys/module/apparmor/parameters/enabled'),
         readNetwork(),
       ]);
     return {
@@ -108,6 +109,7 @@ export function createMachineReader(deps: MachineReaderDeps, options: MachineRea
       kernelVersion: release(),
       osImage: osImageOf(osRelease),
       architecture: goArchitecture(process.arch),
+      appArmor: appArmor.startsWith('Y'),
       network,
     };
   };

@@ -41,5 +41,7 @@ export interface MachineFacts {
   readonly osImage: string;
   /** As Go names it: `amd64`. */
   readonly architecture: string;
+  /** Whether the kernel confines programs by AppArmor. */
+  readonly appArmor: boolean;
   readonly network: NetworkFacts;
 }

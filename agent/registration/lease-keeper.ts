@@ -1,0 +1,89 @@
+/** Keeps the node's lease alive, on connections of its own: what is slow with others must not make the node look dead.
+ *  Source: upstream's lease controller, release 1.24. */
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import type { Lease } from '#api/schema/gen/coordination-v1.ts';
+import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiClient } from '../api-client/client.ts';
+import { ApiRequestError } from '../api-client/errors.ts';
+import type { ServerContact } from './contact.ts';
+import { decideLease, type LeaseRules } from './node-lease.ts';
+import { readLease } from './read-objects.ts';
+import { LEASE_RETRY, untilDone } from './retry.ts';
+
+export interface LeaseKeeperDeps {
+  readonly client: Pick<ApiClient, 'get' | 'create' | 'update'>;
+  readonly clock: Clock;
+  readonly contact: ServerContact;
+  /** The node that owns the lease, as soon as there is one: a lease without it would outlive it. */
+  readonly whenNode: (signal: AbortSignal) => Promise<Node>;
+  /** 0 to 1; for tests. */
+  readonly random?: () => number;
+}
+
+export interface LeaseKeeperOptions {
+  readonly lease: LeaseRules;
+  readonly vocabulary: Vocabulary;
+}
+
+/** Renewals that fall together would come together for ever. */
+const JITTER = 0.04;
+/** Share of its duration after which a lease is renewed. */
+const RENEW_SHARE = 0.25;
+
+/** The lease that was known is not the one that is there. */
+const isOutdated = (thrown: unknown): boolean =>
+  thrown instanceof ApiRequestError && (thrown.status === 409 || thrown.status === 404);
+
+/** Renews until the signal fires. Never rejects. */
+export async function runLeaseKeeper(
+  deps: LeaseKeeperDeps,
+  { lease: rules, vocabulary }: LeaseKeeperOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { client, clock, whenNode, random = Math.random } = deps;
+  const { apiVersion, namespace, nodeName: name } = rules;
+  const collection = { apiVersion, resource: 'leases', namespace };
+  const address = { ...collection, name };
+  const renewMs = rules.durationSeconds * 1000 * RENEW_SHARE;
+  let known: Lease | undefined;
+
+  async function find(): Promise<Lease | undefined> {
+    try {
+      return readLease(await client.get(address, signal), vocabulary);
+    } catch (thrown) {
+      if (thrown instanceof ApiRequestError && thrown.status === 404) return undefined;
+      throw thrown;
+    }
+  }
+
+  async function write(node: Node): Promise<Lease> {
+    const next = { ...decideLease(known, node, rules, clock.now()) };
+    const answer =
+      known === undefined
+        ? await client.create(collection, next, signal)
+        : await client.update(address, next, signal);
+    return readLease(answer, vocabulary);
+  }
+
+  async function renew(): Promise<void> {
+    const node = await whenNode(signal);
+    try {
+      known ??= await find();
+      known = await write(node);
+    } catch (thrown) {
+      if (!isOutdated(thrown)) throw thrown;
+      known = await find();
+      known = await write(node);
+    }
+  }
+
+  try {
+    while (!signal.aborted) {
+      await untilDone(deps, { subject: 'lease', policy: LEASE_RETRY }, renew, signal);
+      await sleep(clock, renewMs * (1 + JITTER * random()), signal);
+    }
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+  }
+}

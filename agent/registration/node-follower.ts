@@ -1,0 +1,87 @@
+/** The node as the API server has it, followed by a watch of this one object. While the server is away the last state
+ *  known stays. */
+import { asError } from '#api/kit/clock.ts';
+import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { Json } from '../api-client/client.ts';
+import { type ReflectorDeps, runReflector } from '../api-client/reflector.ts';
+import { readNode } from './read-objects.ts';
+
+export interface NodeFollower {
+  /** Follows until the signal fires. Never rejects. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+  /** The last state known; undefined while there is no such node. */
+  readonly current: () => Node | undefined;
+  /** Resolves as soon as there is such a node; rejects with the signal's reason. */
+  readonly whenThere: (signal: AbortSignal) => Promise<Node>;
+  /** Takes a state that came as the answer to a request. */
+  readonly note: (node: Node) => void;
+  /** Calls the listener at each change. Returns the function that ends this. */
+  readonly onChange: (listener: (node: Node | undefined) => void) => () => void;
+}
+
+export interface NodeFollowerOptions {
+  readonly nodeName: string;
+  readonly vocabulary: Vocabulary;
+}
+
+export function createNodeFollower(deps: ReflectorDeps, options: NodeFollowerOptions): NodeFollower {
+  const { nodeName, vocabulary } = options;
+  const listeners = new Set<(node: Node | undefined) => void>();
+  let known: Node | undefined;
+
+  function set(node: Node | undefined): void {
+    known = node;
+    for (const listener of listeners) listener(node);
+  }
+  const read = (object: Json): void => set(readNode(object, vocabulary));
+
+  function onChange(listener: (node: Node | undefined) => void): () => void {
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }
+
+  async function whenThere(signal: AbortSignal): Promise<Node> {
+    signal.throwIfAborted();
+    if (known !== undefined) return known;
+    const { promise, resolve, reject } = Promise.withResolvers<Node>();
+    const end = onChange((node) => {
+      if (node !== undefined) resolve(node);
+    });
+    const onAbort = (): void => reject(asError(signal.reason));
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await promise;
+    } finally {
+      end();
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  return {
+    current: () => known,
+    whenThere,
+    note: set,
+    onChange,
+    run: (signal) =>
+      runReflector(
+        deps,
+        {
+          address: { apiVersion: 'v1', resource: 'nodes' },
+          fieldSelector: `metadata.name=${nodeName}`,
+          mayBeOld: true,
+        },
+        {
+          replace([object]) {
+            if (object === undefined) set(undefined);
+            else read(object);
+          },
+          change({ type, object }) {
+            if (type === 'DELETED') set(undefined);
+            else read(object);
+          },
+        },
+        signal,
+      ),
+  };
+}
