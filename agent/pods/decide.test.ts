@@ -27,6 +27,39 @@ const withInits = testPod(inits);
 const failure = { reason: 'ErrImagePull', message: 'no', retryAtMs: NOW_MS + 5000 };
 const crash = { delayMs: 10_000, restartedAtMs: NOW_MS - 2000 };
 
+const renewed = testPod({ containers: [{ name: 'a', image: 'newer' }] });
+
+const RENEWED: readonly Row[] = [
+  ['ends a container of another image', { pod: renewed }, ['killContainer a-0 Changed 30s']],
+  [
+    'leaves a container alone that an agent with other defaults made',
+    { observed: observation([one], container('a', { hash: 'other' })) },
+    [],
+  ],
+  [
+    'starts it again at once, whatever its policy',
+    {
+      pod: testPod({ ...renewed.spec, restartPolicy: 'Never' }),
+      observed: observation([one], ended('a')),
+      progress: progress({ containers: new Map([['a', { crash }]]) }),
+    },
+    ['startContainer a#1'],
+  ],
+  [
+    'leaves its neighbours alone',
+    {
+      pod: testPod({
+        containers: [
+          { name: 'a', image: 'newer' },
+          { name: 'b', image: 'i' },
+        ],
+      }),
+      observed: observation([one], container('a'), container('b')),
+    },
+    ['killContainer a-0 Changed 30s'],
+  ],
+];
+
 const START: readonly Row[] = [
   ['leaves a running container alone', {}, []],
   [
@@ -203,6 +236,7 @@ describe('decidePod', () => {
   test.each(INIT)('%s', (_, change, expected) =>
     expect(actions({ pod: withInits, ...change })).toEqual(expected),
   );
+  test.each(RENEWED)('%s', (_, change, expected) => expect(actions(change)).toEqual(expected));
   test.each(RESTART)('%s', (_, change, expected) => expect(actions(change)).toEqual(expected));
 
   test.each<readonly [string, Partial<DecideInput>, string, number]>([

@@ -22,15 +22,24 @@ const desiredOf = (...pods: readonly Pod[]): DesiredState => ({
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** A worker that ends its pod when the test says so. */
-function fakeWorker(pod: Pod) {
+function fakeWorker(pod: Pod, done: string[]) {
   const gone = Promise.withResolvers<boolean>();
   const worker = {
     pod,
     removing: false,
     run: () => gone.promise,
     status: () => ({}),
-    remove() {
+    update: (next: Pod) => {
+      worker.pod = next;
+      return Promise.resolve();
+    },
+    finish: (end: { phase: string }) => {
+      done.push(`${pod.metadata?.name} ${end.phase}`);
+      return Promise.resolve();
+    },
+    remove(graceSeconds: number) {
       worker.removing = true;
+      done.push(`${pod.metadata?.name} removed ${graceSeconds}s`);
     },
   };
   return { worker, end: () => gone.resolve(true) };
@@ -39,17 +48,18 @@ function fakeWorker(pod: Pod) {
 function setup(more: Partial<PodManagerDeps> = {}) {
   const started: string[] = [];
   const faults: string[] = [];
+  const done: string[] = [];
   const ends = new Map<string, () => void>();
   const note = (_: object, message: string): void => void faults.push(message);
   const log: Logger = { ...silentLogger, warn: note, error: note };
   const manager = new PodManager({
     clock: createFakeClock(),
     log,
-    createWorker({ pod }) {
+    createWorker({ pod, terminal }) {
       const { name = '' } = pod.metadata ?? {};
       if (name === 'bad') throw new Error('cannot be taken on');
-      const { worker, end } = fakeWorker(pod);
-      started.push(name);
+      const { worker, end } = fakeWorker(pod, done);
+      started.push(terminal === undefined ? name : `${name} ${terminal.phase}`);
       ends.set(name, end);
       return worker as unknown as PodWorker;
     },
@@ -64,7 +74,7 @@ function setup(more: Partial<PodManagerDeps> = {}) {
     await turn();
   };
   manager.start(new AbortController().signal);
-  return { manager, started, faults, end };
+  return { manager, started, faults, done, end };
 }
 
 describe('PodManager', () => {
@@ -104,5 +114,69 @@ describe('PodManager', () => {
     manager.apply(desiredOf(podOf('a', '1')));
     expect(started).toEqual(['a', 'a']);
     expect(faults).toEqual(['Pod record was not removed']);
+  });
+
+  describe('of the API server', () => {
+    const fromServer = (...pods: readonly Pod[]): DesiredState => ({
+      ...desiredOf(),
+      pods: pods.map((pod) => ({ pod, origin: { source: 'api', location: 'default/a', document: '' } })),
+    });
+    const deleted = (pod: Pod): Pod => ({
+      ...pod,
+      metadata: { ...pod.metadata, deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: 7 },
+    });
+    const seen = (): { ended: string[]; more: Partial<PodManagerDeps> } => {
+      const ended: string[] = [];
+      const note = (pod: Pod, status: unknown) =>
+        void ended.push(`${pod.metadata?.name} ${status === undefined ? 'unknown' : 'known'}`);
+      return { ended, more: { ended: note } };
+    };
+
+    test('changes a pod in place', async () => {
+      const { manager, started, done } = setup();
+      manager.apply(fromServer(podOf('a', '1')));
+      manager.apply(fromServer({ ...podOf('a', '1'), spec: { containers: [], activeDeadlineSeconds: 5 } }));
+      expect(manager.find('default', 'a')?.pod.spec?.activeDeadlineSeconds).toBe(5);
+      expect(started).toEqual(['a']);
+      expect(done).toEqual([]);
+    });
+
+    test('ends a pod that is to be deleted, tells when it is gone, and does not start it again', async () => {
+      const { ended, more } = seen();
+      const { manager, started, done, end } = setup(more);
+      manager.apply(fromServer(podOf('a', '1')));
+      manager.apply(fromServer(deleted(podOf('a', '1'))));
+      expect(done).toEqual(['a removed 7s']);
+      await end('a');
+      expect(started).toEqual(['a']);
+      expect(ended[0]).toBe('a known');
+      manager.apply(fromServer());
+      expect(manager.knows('1')).toBe(false);
+    });
+
+    test('starts no pod that is to be deleted already', () => {
+      const { ended, more } = seen();
+      const { manager, started } = setup(more);
+      manager.apply(fromServer(deleted(podOf('a', '1'))));
+      expect(started).toEqual([]);
+      expect(ended).toEqual(['a unknown']);
+    });
+
+    test('ends what an earlier agent left of a pod that is to be deleted', () => {
+      const { manager, done } = setup();
+      const [wanted] = fromServer(deleted(podOf('a', '1'))).pods;
+      if (wanted === undefined) throw new Error('no pod');
+      manager.restore([{ pod: podOf('a', '1'), origin: wanted.origin, startedAtMs: 1, terminal: undefined }]);
+      manager.apply(fromServer(wanted.pod));
+      expect(done).toEqual(['a removed 7s']);
+    });
+
+    test('does not run again what the server knows to have ended', () => {
+      const { manager, started, done } = setup();
+      manager.apply(fromServer({ ...podOf('a', '1'), status: { phase: 'Succeeded' } }, podOf('b', '2')));
+      expect(started).toEqual(['a Succeeded', 'b']);
+      manager.apply(fromServer({ ...podOf('b', '2'), status: { phase: 'Failed' } }));
+      expect(done).toContain('b Failed');
+    });
   });
 });

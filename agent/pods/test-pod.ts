@@ -39,7 +39,7 @@ export const container = (name: string, change: Partial<ObservedContainer> = {})
   exitCode: 0,
   reason: '',
   message: '',
-  image: 'i',
+  image: 'docker.io/library/i:latest',
   imageID: 'sha256:1',
   hash: 'h',
   fallsBackToLogs: false,

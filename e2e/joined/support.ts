@@ -1,10 +1,13 @@
 /** What the tests of joined nodes share: an API server that can be stopped and come back at the same address, an agent
  *  that works for it on the run's containerd, and both in a few words. */
+import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
+import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
 import { TestAgent } from '../../testing/agent.ts';
@@ -13,6 +16,20 @@ import { eventually } from '../../testing/wait.ts';
 export const NODE = 'n1';
 export const MERGE = 'application/merge-patch+json';
 export const STRATEGIC = 'application/strategic-merge-patch+json';
+
+/** The image that all containers have, under another name. */
+export const OTHER_IMAGE = 'local/busybox:joined';
+
+/** Gives the image its other name, and waits until the runtime knows it. */
+async function nameImage(endpoint: string, cri: CriConnection): Promise<void> {
+  const names = ['docker.io/local/busybox:1', `docker.io/${OTHER_IMAGE}`];
+  const at = ['--address', endpoint.replace('unix://', ''), '--namespace', CONTAINERD_CRI_NAMESPACE];
+  await promisify(execFile)('ctr', [...at, 'images', 'tag', '--force', ...names]);
+  await eventually(async () => {
+    const { image } = await cri.images.imageStatus({ image: { image: OTHER_IMAGE } });
+    return image !== undefined;
+  });
+}
 
 /** A port that nobody listens on now. */
 async function freePort(): Promise<number> {
@@ -49,6 +66,7 @@ export async function startJoined(flags: readonly string[] = []): Promise<Joined
   const agent = await TestAgent.create({ endpoint, flags: [...agentFlags, ...flags] });
   const cri = connectRuntime({ endpoint, log: silentLogger });
   await cri.whenConnected();
+  await nameImage(endpoint, cri);
   const pods = '/api/v1/namespaces/default/pods';
 
   async function onServer(name: string): Promise<Pod | undefined> {
