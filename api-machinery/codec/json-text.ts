@@ -6,13 +6,15 @@ import { SyntaxFault } from './limits.ts';
 
 /** A backslash in a string, written as an escape, that may be a key: nothing but the string's rest before a colon. */
 const BACKSLASH_IN_KEY = /\\(?:\\|u005[cC])(?:[^"\\]|\\.)*"\s*:/;
-const ESCAPED_BACKSLASH = /\\(?:\\|u005[cC])/;
+
+/** Texts without an escaped backslash, nearly all, are told by this in no time. */
+const mayHaveBackslash = (text: string): boolean => text.includes('\\\\') || text.includes('\\u005');
 
 /** The value of a JSON text, as `JSON.parse` gives it. All JSON that comes from outside of the program, or was made
  *  of what did, is read with this.
  *  @throws SyntaxError */
 export function parseJsonText(text: string): unknown {
-  if (!ESCAPED_BACKSLASH.test(text) || !BACKSLASH_IN_KEY.test(text)) return JSON.parse(text);
+  if (!mayHaveBackslash(text) || !BACKSLASH_IN_KEY.test(text)) return JSON.parse(text);
   try {
     return parseJson(text, { maxBytes: Number.POSITIVE_INFINITY }).value;
   } catch (cause) {

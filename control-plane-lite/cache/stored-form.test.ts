@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { parseJson } from '#api/codec/json.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import {
+  lengthWithoutRevision,
   replaceRevision,
   StoredFormError,
   scanLabels,
@@ -125,6 +126,7 @@ describe('withRevision', () => {
         const expected = { ...object, metadata: { ...object.metadata, resourceVersion: String(first) } };
         expect(parse(shown)).toEqual(parseText(JSON.stringify(expected)));
         expect(withoutRevision(shown).equals(stored)).toBe(true);
+        expect(lengthWithoutRevision(shown)).toBe(stored.length);
         expect(replaceRevision(shown, second).equals(withRevision(stored, second))).toBe(true);
       }),
     );

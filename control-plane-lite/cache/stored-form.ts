@@ -94,6 +94,12 @@ export function withoutRevision(json: Buffer): Buffer {
   return splice(json, from - REVISION.length, to + 1, '');
 }
 
+/** Length of what `withoutRevision` gives. @throws StoredFormError */
+export function lengthWithoutRevision(json: Buffer): number {
+  const [from, to] = revisionSpan(json);
+  return json.length - (REVISION.length + to - from + 1);
+}
+
 /** The object's uid. @throws StoredFormError */
 export function uidOf(bytes: Buffer): string {
   const end = afterUid(bytes) - 1;

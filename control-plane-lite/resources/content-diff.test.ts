@@ -17,6 +17,8 @@ describe('sameContent', () => {
     [[1], [1, 2], false],
     [[], {}, false],
     [{ __proto__: null, a: 1 }, { a: 2 }, false],
+    [{ constructor: [] }, {}, true],
+    [{ constructor: 1 }, {}, false],
   ])('compares %j with %j: %s', (a, b, same) => {
     expect(sameContent(a, b)).toBe(same);
     expect(sameContent(b, a)).toBe(same);

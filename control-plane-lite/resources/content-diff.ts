@@ -1,6 +1,7 @@
 /** What differs between two states of an object, as upstream's comparison sees it: an empty list is an absent one.
  *  Pure. */
 import type { Faults } from '#api/schema/validation/faults.ts';
+import { own } from '../patch/json-value.ts';
 import { isMembers } from './view.ts';
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
@@ -9,15 +10,15 @@ const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.l
 export function sameContent(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length && a.every((item, index) => sameContent(item, b[index]));
+    if (a.length !== b.length) return false;
+    for (let index = 0; index < a.length; index += 1) if (!sameContent(a[index], b[index])) return false;
+    return true;
   }
   if (!isMembers(a) || !isMembers(b)) {
     return (a === undefined && isEmptyList(b)) || (b === undefined && isEmptyList(a));
   }
-  for (const name of Object.keys(a)) if (!sameContent(a[name], b[name])) return false;
-  for (const name of Object.keys(b)) {
-    if (!Object.hasOwn(a, name) && !sameContent(undefined, b[name])) return false;
-  }
+  for (const name in a) if (!sameContent(a[name], own(b, name))) return false;
+  for (const name in b) if (own(a, name) === undefined && !sameContent(undefined, b[name])) return false;
   return true;
 }
 

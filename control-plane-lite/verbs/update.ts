@@ -3,7 +3,7 @@
 import { copyJson } from '#api/codec/copy-json.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound, objectModified } from '#api/meta/status-errors.ts';
-import { withRevision } from '../cache/stored-form.ts';
+import { lengthWithoutRevision, withoutRevision } from '../cache/stored-form.ts';
 import { sameJson } from '../patch/json-value.ts';
 import type { ApiObject, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
@@ -244,9 +244,8 @@ async function prepare(
 
 /** Members may stand in another order in equal objects, and when something was managed changes only with what it is. */
 function isSame(bytes: Buffer, live: Live, stored: ApiObject): boolean {
-  const json = withRevision(bytes, live.revision);
-  if (json.length !== live.json.length) return false;
-  return json.equals(live.json) || sameJson(comparable(stored), comparable(live.object()));
+  if (lengthWithoutRevision(live.json) !== bytes.length) return false;
+  return withoutRevision(live.json).equals(bytes) || sameJson(comparable(stored), comparable(live.object()));
 }
 
 function comparable(object: ApiObject): Readonly<Record<string, unknown>> {

@@ -189,6 +189,12 @@ describe('deletion', () => {
   });
 });
 
+test('warns of what is written in a way of the past when a pod is made, not at each of its many updates', () => {
+  const pod = podWith({ spec: { terminationGracePeriodSeconds: -1 } });
+  expect(KIND.strategy.warnings?.(pod, undefined)).toHaveLength(1);
+  expect(KIND.strategy.warnings?.(pod, pod)).toEqual([]);
+});
+
 test('fields that selectors may name', () => {
   const pod = podWith({
     spec: { nodeName: 'n1', serviceAccountName: 'sa' },

@@ -94,7 +94,8 @@ export function podKind(vocabulary: Vocabulary): KindEntry {
       validateUpdate: validatePodUpdate,
       planDeletion: planPodDeletion,
       selectableFields: SELECTABLE,
-      warnings: (object) => podWarnings(typed<Pod>(object), vocabulary),
+      // Updates are many, and seldom made by people.
+      warnings: (object, old) => (old === undefined ? podWarnings(typed<Pod>(object), vocabulary) : []),
       row: (object, { nowMs }) => podRow(typed<Pod>(object), nowMs),
     },
     parts: { status: podStatusPart, ephemeralcontainers: ephemeralContainersPart },
