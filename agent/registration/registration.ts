@@ -48,6 +48,9 @@ export interface NodeRegistration {
 
 /** How long a runtime that doesn't answer holds up registration, in ms. */
 const FIRST_LOOK_MS = 2000;
+/** No status of a condition. */
+const NEVER_REPORTED = '';
+
 const readyWord = (node: Node | undefined): string | undefined =>
   node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 
@@ -70,7 +73,7 @@ function createParts(
   const follower = createNodeFollower({ client: api, clock, log }, { nodeName, vocabulary });
   const runtime = createRuntimeState({ clock, log, read: deps.readRuntime });
   const decide = createStatusDecider({ ...deps, runtime }, { rules: settings.status, mostImages });
-  let lastReady: string | undefined;
+  let lastReady: string | undefined = NEVER_REPORTED;
   const reporter = createStatusReporter(
     {
       client: heartbeat,
