@@ -11,7 +11,7 @@ import { ApiRequestError } from '../api-client/errors.ts';
 import { CertificateError } from './errors.ts';
 import { followRequest, type IssueDeps, type SettledRequest } from './follow-request.ts';
 import { formatPrivateKey } from './keys.ts';
-import { isExpired, validityOf } from './rotation.ts';
+import { isExpired, rotationTime, shareOf, validityOf } from './rotation.ts';
 import {
   publicBytes,
   type ReadSigningRequest,
@@ -134,6 +134,8 @@ async function take(
       if (isExpired(pair.x509, clock.now())) {
         if (isNew)
           throw new CertificateError('ClockSkew', expiredAtOnce(pair, clock.now()), { request: name });
+      }
+      if (!isNew && rotationTime(validityOf(pair.x509), shareOf(pair.x509)) <= clock.now()) {
         // It was issued long ago, and nobody fetched it.
         await store.dropPendingKey();
         return undefined;

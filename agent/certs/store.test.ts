@@ -86,6 +86,7 @@ describe('createCertificateStore', () => {
       const pending = await certificateFiles.read(join(dir.path, 'x.key.tmp'));
       const isOld = after?.key === before?.key;
       expect(step === 0 || !isOld || pending !== undefined, `after ${step} steps`).toBe(true);
+      expect(formatPrivateKey(await open(dir.path).pendingKey('ecdsa'))).not.toBe(after?.key);
       await getOne(open(dir.path));
       expect((await open(dir.path).current())?.key).not.toBe(before?.key);
       expect(await certificateFiles.read(join(dir.path, 'x.key.tmp'))).toBeUndefined();

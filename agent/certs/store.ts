@@ -107,7 +107,8 @@ export function createCertificateStore(
     current,
     async pendingKey(type) {
       const known = await readKey();
-      if (known !== undefined) return known;
+      // One that has its certificate was only not removed any more.
+      if (known !== undefined && formatPrivateKey(known) !== (await current())?.key) return known;
       const key = await makeKey(type);
       await files.write(pendingPath, formatPrivateKey(key));
       return key;

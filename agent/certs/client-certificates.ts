@@ -1,0 +1,263 @@
+/** The certificate by which the agent is a client of the API server: the first one, and its renewals.
+ *
+ *  How it is wired:
+ *
+ *      const certificates = await openClientCertificates(deps, options, signal);
+ *      const api = createApiClient(apiDeps, certificates.clientConfig, { userAgent });
+ *      void certificates.run(signal);            // beside the other background work
+ *
+ *  - With a platconfig that is good, `openClientCertificates` reads files and asks nobody, so it works while the server
+ *    is away. Otherwise it gets a certificate with the bootstrap configuration first, and keeps trying until there is
+ *    one or the signal fires: pods of other sources must not wait for it.
+ *  - It throws only for what no waiting mends: ClientConfigError for files that are wrong, CertificateError
+ *    `CertificateExpired` where the certificate is over and there is nothing to get another with.
+ *  - `clientConfig` names files, which the API client reads again: renewals need no new client, and connections that
+ *    are open stay open.
+ *  - `run` renews where `rotate` says so, and rests otherwise. It ends with the signal and never rejects.
+ *
+ *  Source: document 2, 3 and 5.9; upstream's bootstrap and certificate manager. */
+import type { PemSource, ResolvedClientConfig } from '#api/client-config/resolve.ts';
+import { loadClientConfig } from '../api-client/load.ts';
+import { decideStart } from './decide-start.ts';
+import { CertificateError } from './errors.ts';
+import { type CertificateFiles, certificateFiles } from './files.ts';
+import { awaitRemoval } from './follow-request.ts';
+import { issueCertificate } from './issue.ts';
+import { type KeyType, keyTypeOf, parsePrivateKey } from './keys.ts';
+import { persist } from './persist.ts';
+import { formatPlatconfig } from './platconfig.ts';
+import { createRenewal } from './renewal.ts';
+import { isExpired } from './rotation.ts';
+import { isAccepted, type SessionDeps, withServer } from './server-session.ts';
+import { nodeUser, type Wish } from './signing-request.ts';
+import { type CertificateStore, createCertificateStore, readPair, type StoredCertificate } from './store.ts';
+
+export interface ClientCertificateOptions {
+  readonly nodeName: string;
+  /** `--cert-dir`. */
+  readonly certDir: string;
+  /** `--platconfig`. */
+  readonly platconfig: string;
+  /** `--bootstrap-kubeconfig`; empty for none. */
+  readonly bootstrapConfig: string;
+  /** `rotateCertificates`. */
+  readonly rotate: boolean;
+  /** Of new keys. Default: as the one in use, else ECDSA. */
+  readonly keyType?: KeyType;
+  /** Default: as long as the server gives. At least 600. */
+  readonly expirationSeconds?: number;
+  /** Instead of trying again, the first failure is thrown. Default: false. */
+  readonly once?: boolean;
+}
+
+export interface ClientCertificates {
+  readonly clientConfig: ResolvedClientConfig;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface ClientCertificateDeps extends SessionDeps {
+  /** Default: those of the disk. */
+  readonly files?: CertificateFiles;
+}
+
+interface Place {
+  readonly deps: SessionDeps;
+  readonly files: CertificateFiles;
+  readonly options: ClientCertificateOptions;
+  readonly store: CertificateStore;
+}
+
+/** @throws ClientConfigError, CertificateError, the signal's reason */
+export async function openClientCertificates(
+  deps: ClientCertificateDeps,
+  options: ClientCertificateOptions,
+  signal: AbortSignal,
+): Promise<ClientCertificates> {
+  const { certDir: dir } = options;
+  const now = (): number => deps.clock.now();
+  const { files = certificateFiles } = deps;
+  const store = createCertificateStore({ files, now }, { dir, prefix: 'nodeagent-client' });
+  const place = { deps, files, options, store };
+  const found = await readPlatconfig(place);
+  const hasBootstrap = options.bootstrapConfig !== '';
+  const decision = decideStart({ platconfig: found.kind, hasBootstrap });
+  if (decision === 'fail-expired') throw expired(options.platconfig);
+  if (decision === 'bootstrap') await bootstrap(place, signal);
+  const clientConfig = await usable(place);
+  return { clientConfig, run: (until) => run(place, clientConfig, until) };
+}
+
+const expired = (where: string): CertificateError =>
+  new CertificateError(
+    'CertificateExpired',
+    `the client certificate of ${where} has expired: join again with a new token`,
+  );
+
+interface FoundPlatconfig {
+  readonly kind: 'missing' | 'broken' | 'expired' | 'good';
+}
+
+async function readPlatconfig(place: Place): Promise<FoundPlatconfig> {
+  const { deps, options } = place;
+  if ((await certificateFiles.read(options.platconfig)) === undefined) return { kind: 'missing' };
+  try {
+    const { config } = await loadClientConfig(options.platconfig);
+    const pair = await newestPair(place, config);
+    const isOver = pair !== undefined && isExpired(pair.x509, deps.clock.now());
+    return { kind: isOver ? 'expired' : 'good' };
+  } catch (thrown) {
+    deps.log.warn({ err: thrown, file: options.platconfig }, 'Client configuration cannot be used');
+    return { kind: 'broken' };
+  }
+}
+
+/** The certificate that a configuration names. */
+async function configuredPair({ credentials }: ResolvedClientConfig): Promise<StoredCertificate | undefined> {
+  if (credentials.certificate === undefined) return undefined;
+  const { certificate, key } = credentials.certificate;
+  const read = (source: PemSource): Promise<string | undefined> =>
+    source.kind === 'data' ? Promise.resolve(source.pem) : certificateFiles.read(source.path);
+  const [pem, keyPem] = await Promise.all([read(certificate), read(key)]);
+  return pem === undefined || keyPem === undefined ? undefined : readPair(pem, keyPem);
+}
+
+const isOf = ({ x509 }: StoredCertificate, nodeName: string): boolean =>
+  x509.subject.split('\n').includes(`CN=${nodeUser(nodeName)}`);
+
+/** What the agent proves itself with. Where certificates are renewed, the store's is the newer one as a rule; not where
+ *  somebody has put another into the configuration since. */
+async function newestPair(
+  { options, store }: Place,
+  config: ResolvedClientConfig,
+): Promise<StoredCertificate | undefined> {
+  const configured = await configuredPair(config);
+  if (configured === undefined || !options.rotate) return configured;
+  const stored = await store.current();
+  if (stored === undefined || !isOf(stored, options.nodeName)) return configured;
+  const isNewer = Date.parse(configured.x509.validFrom) > Date.parse(stored.x509.validFrom);
+  return isNewer ? configured : stored;
+}
+
+/** The platconfig, with the certificates of the store where they are renewed there. @throws ClientConfigError */
+async function usable(place: Place): Promise<ResolvedClientConfig> {
+  const { deps, options, store } = place;
+  const { config, warnings } = await loadClientConfig(options.platconfig);
+  for (const warning of warnings) deps.log.warn({}, warning);
+  if (!options.rotate || config.credentials.certificate === undefined) return config;
+  const pair = await newestPair(place, config);
+  const key = pair === undefined ? undefined : parsePrivateKey(pair.key);
+  if (pair === undefined || key === undefined) return config;
+  const stored = await store.current();
+  if (stored?.key !== pair.key) await store.save(pair.certificate, key);
+  const source = { kind: 'file', path: store.currentPath } as const;
+  return {
+    ...config,
+    credentials: { ...config.credentials, certificate: { certificate: source, key: source } },
+  };
+}
+
+async function wishOf({ options, store }: Place): Promise<Wish> {
+  const { nodeName, keyType, expirationSeconds } = options;
+  const stored = await store.current();
+  const key = stored === undefined ? undefined : parsePrivateKey(stored.key);
+  return {
+    signer: 'client',
+    nodeName,
+    keyType: keyType ?? (key === undefined ? 'ecdsa' : keyTypeOf(key)),
+    dnsNames: [],
+    ipAddresses: [],
+    expirationSeconds,
+  };
+}
+
+const loadBootstrap = async ({ options }: Place): Promise<ResolvedClientConfig> =>
+  (await loadClientConfig(options.bootstrapConfig)).config;
+
+async function bootstrap(place: Place, signal: AbortSignal): Promise<void> {
+  // What is wrong with the file is told at once; later its content may have been replaced.
+  await loadBootstrap(place);
+  const attempt = (): Promise<void> => bootstrapOnce(place, signal);
+  if (place.options.once === true) return await attempt();
+  await persist(
+    place.deps,
+    {
+      attempt,
+      awaitRemoval: async (request) => await untilRemoved(place, await loadBootstrap(place), request, signal),
+    },
+    signal,
+  );
+}
+
+/** A certificate, if there is none from an earlier try, and then the platconfig that names it. */
+async function bootstrapOnce(place: Place, signal: AbortSignal): Promise<void> {
+  const { deps, files, options, store } = place;
+  const config = await loadBootstrap(place);
+  if (!(await hasCertificate(place, config, signal))) await issueWith(place, config, signal);
+  const text = formatPlatconfig(config, { pairFile: store.currentPath });
+  await files.write(options.platconfig, text);
+  deps.log.info({ file: options.platconfig, server: config.server }, 'Client configuration was written');
+}
+
+async function hasCertificate(
+  { deps, options, store }: Place,
+  config: ResolvedClientConfig,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { nodeName } = options;
+  const pair = await store.current();
+  if (pair === undefined || !isOf(pair, nodeName) || isExpired(pair.x509, deps.clock.now())) return false;
+  return await isAccepted(deps, config, { nodeName, pair }, signal);
+}
+
+const issueWith = async (place: Place, config: ResolvedClientConfig, signal: AbortSignal): Promise<void> => {
+  const wish = await wishOf(place);
+  await withServer(place.deps, config, (issue) => issueCertificate(issue, place.store, wish, signal), signal);
+};
+
+const untilRemoved = (
+  { deps }: Place,
+  config: ResolvedClientConfig,
+  request: string,
+  signal: AbortSignal,
+): Promise<void> => withServer(deps, config, (issue) => awaitRemoval(issue, request, signal), signal);
+
+async function run(place: Place, clientConfig: ResolvedClientConfig, signal: AbortSignal): Promise<void> {
+  const { deps, options, store } = place;
+  if (!options.rotate || clientConfig.credentials.certificate === undefined) return await aborted(signal);
+  const renewal = createRenewal(deps, {
+    current: async () => (await store.current())?.x509,
+    attempt: (until) => renew(place, clientConfig, until),
+    awaitRemoval: async (request, until) =>
+      await untilRemoved(place, await renewingConfig(place, clientConfig), request, until),
+  });
+  renewal.wake();
+  await renewal.run(signal);
+}
+
+/** Whom to ask as: the node itself, or, once its certificate is over, by the bootstrap configuration. */
+async function renewingConfig(
+  place: Place,
+  clientConfig: ResolvedClientConfig,
+): Promise<ResolvedClientConfig> {
+  const { deps, options, store } = place;
+  const stored = await store.current();
+  if (stored !== undefined && !isExpired(stored.x509, deps.clock.now())) return clientConfig;
+  if (options.bootstrapConfig === '') throw expired(store.currentPath);
+  return await loadBootstrap(place);
+}
+
+async function renew(place: Place, clientConfig: ResolvedClientConfig, signal: AbortSignal): Promise<void> {
+  const config = await renewingConfig(place, clientConfig);
+  try {
+    await issueWith(place, config, signal);
+  } catch (thrown) {
+    const isRefused = thrown instanceof CertificateError && thrown.reason === 'CertificateRefused';
+    if (!isRefused || place.options.bootstrapConfig === '') throw thrown;
+    await issueWith(place, await loadBootstrap(place), signal);
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

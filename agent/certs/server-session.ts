@@ -1,0 +1,67 @@
+/** A short conversation with the API server about certificates; its failures are explained. */
+import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { type ApiClient, type ApiClientDeps, createApiClient } from '../api-client/client.ts';
+import { ApiRequestError } from '../api-client/errors.ts';
+import { explainFailure } from './explain.ts';
+import type { IssueDeps } from './follow-request.ts';
+import { askServerTime } from './server-time.ts';
+import type { StoredCertificate } from './store.ts';
+
+export interface SessionDeps extends ApiClientDeps {
+  readonly vocabulary: Vocabulary;
+  readonly userAgent: string;
+  /** Told of a request that somebody has to approve. */
+  readonly onWaiting?: (request: string) => void;
+}
+
+/** Gives the work a client that is closed afterwards. @throws CertificateError, what the work throws */
+export async function withServer<T>(
+  deps: SessionDeps,
+  config: ResolvedClientConfig,
+  work: (issue: IssueDeps & { readonly api: ApiClient }) => Promise<T>,
+  signal: AbortSignal,
+): Promise<T> {
+  const { clock, log, vocabulary, userAgent, onWaiting } = deps;
+  await using api = createApiClient(deps, config, { userAgent });
+  try {
+    return await work({ api, clock, log, vocabulary, ...(onWaiting === undefined ? {} : { onWaiting }) });
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const credential = config.credentials.certificate === undefined ? 'token' : 'certificate';
+    const place = {
+      server: config.server,
+      credential,
+      now: () => clock.now(),
+      serverTime: (until: AbortSignal) => askServerTime(config, until),
+    } as const;
+    throw await explainFailure(thrown, place, signal);
+  }
+}
+
+/** Whether the server takes a certificate for proof. @throws CertificateError if it does not answer */
+export async function isAccepted(
+  deps: SessionDeps,
+  config: ResolvedClientConfig,
+  { nodeName, pair }: { readonly nodeName: string; readonly pair: StoredCertificate },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const certificate = { kind: 'data', pem: pair.certificate } as const;
+  const key = { kind: 'data', pem: pair.key } as const;
+  const probing = { ...config, credentials: { certificate: { certificate, key } } };
+  return await withServer(
+    deps,
+    probing,
+    async ({ api }) => {
+      try {
+        await api.get({ apiVersion: 'v1', resource: 'nodes', name: nodeName }, signal);
+        return true;
+      } catch (thrown) {
+        // Whatever else it says, it has recognised who asks.
+        if (thrown instanceof ApiRequestError && thrown.status < 500) return thrown.status !== 401;
+        throw thrown;
+      }
+    },
+    signal,
+  );
+}

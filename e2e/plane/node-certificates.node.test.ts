@@ -1,0 +1,281 @@
+/** How a node agent gets its client certificate from a real server, and renews it. Document 2, 3 and 5.9. */
+import { X509Certificate } from 'node:crypto';
+import { readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { createApiClient } from '#agent/api-client/client.ts';
+import { loadClientConfig } from '#agent/api-client/load.ts';
+import {
+  type ClientCertificateDeps,
+  type ClientCertificateOptions,
+  type ClientCertificates,
+  openClientCertificates,
+} from '#agent/certs/client-certificates.ts';
+import { certificateFiles } from '#agent/certs/files.ts';
+import { formatPlatconfig } from '#agent/certs/platconfig.ts';
+import { createTestAuthority, Killed, killedAt } from '#agent/certs/test-store.ts';
+import { type Clock, systemClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createTempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+import { type Body, usePlane, VOCABULARY_NAMES } from './support.ts';
+
+const { signal } = new AbortController();
+const SECRET = '0123456789abcdef';
+
+describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
+  const words = VOCABULARIES[vocabulary];
+  const plane = usePlane(vocabulary, ['--enable-bootstrap-token-auth']);
+  const requests = plane.path('certificates/v1', 'certificatesigningrequests');
+  const deps: ClientCertificateDeps = {
+    clock: systemClock,
+    log: silentLogger,
+    env: {},
+    hasTerminal: false,
+    passOn: () => undefined,
+    vocabulary: words,
+    userAgent: 'test/1',
+  };
+
+  /** Groups decide what a token is good for. */
+  async function addToken(id: string, groups = 'system:bootstrappers:nodes'): Promise<string> {
+    const { status } = await plane.post(`/api/v1/namespaces/${words.systemNamespace}/secrets`, {
+      metadata: { name: `bootstrap-token-${id}` },
+      type: words.secretTypeBootstrapToken,
+      stringData: {
+        'token-id': id,
+        'token-secret': SECRET,
+        'usage-bootstrap-authentication': 'true',
+        'auth-extra-groups': groups,
+      },
+    });
+    expect([201, 409]).toContain(status);
+    return `${id}.${SECRET}`;
+  }
+
+  /** A folder with a bootstrap configuration, and what the agent would be started with. */
+  async function setUp(nodeName: string, token: string, authority = plane.server.credentials().ca) {
+    const dir = await createTempDir('na-nc-');
+    const options: ClientCertificateOptions = {
+      nodeName,
+      certDir: `${dir.path}/pki`,
+      platconfig: `${dir.path}/platconfig`,
+      bootstrapConfig: `${dir.path}/bootstrap`,
+      rotate: true,
+      once: true,
+    };
+    const tls = { authority, insecure: false };
+    await writeFile(options.bootstrapConfig, formatPlatconfig({ server: plane.server.url, tls }, { token }));
+    const current = `${options.certDir}/nodeagent-client-current.pem`;
+    return {
+      dir,
+      options,
+      current,
+      certificate: async () => new X509Certificate(await readFile(current)),
+      [Symbol.asyncDispose]: () => dir[Symbol.asyncDispose](),
+    };
+  }
+
+  /** Status of a request for the node's own object: 404, as nobody has registered it. */
+  async function whatNodeGets({ clientConfig }: ClientCertificates, name: string): Promise<unknown> {
+    await using api = createApiClient(deps, clientConfig, { userAgent: 'test/1' });
+    const address = { apiVersion: 'v1', resource: 'nodes', name };
+    return await api.get(address, signal).catch((error: unknown) => error);
+  }
+
+  const requestsOf = async (nodeName: string): Promise<readonly Body[]> => {
+    const { body } = await plane.get(requests);
+    return body.items.filter(({ spec }) => {
+      const der = Buffer.from(
+        Buffer.from(String(spec['request']), 'base64')
+          .toString()
+          .replaceAll(/-----.*-----|\n/g, ''),
+        'base64',
+      );
+      return der.includes(`system:node:${nodeName}`);
+    });
+  };
+
+  async function decide(
+    name: string,
+    type: 'Approved' | 'Denied' | 'Failed',
+    message = 'as I say',
+  ): Promise<void> {
+    const { body } = await plane.get(`${requests}/${name}`);
+    const condition = { type, status: 'True', reason: 'ByHand', message };
+    const subresource = type === 'Failed' ? 'status' : 'approval';
+    const { status } = await plane.put(`${requests}/${name}/${subresource}`, {
+      ...body,
+      status: { ...body.status, conditions: [condition] },
+    });
+    expect(status).toBe(200);
+  }
+
+  /** A token that may ask, while a person must approve. */
+  async function askingToken(id: string): Promise<string> {
+    const group = 'system:bootstrappers:askers';
+    const binding = {
+      metadata: { name: 'askers' },
+      roleRef: {
+        apiGroup: `rbac.authorization.${words.apiGroupDomain}`,
+        kind: 'ClusterRole',
+        name: 'system:node-bootstrapper',
+      },
+      subjects: [{ apiGroup: `rbac.authorization.${words.apiGroupDomain}`, kind: 'Group', name: group }],
+    };
+    await plane.post(plane.path('rbac.authorization/v1', 'clusterrolebindings'), binding);
+    return await addToken(id, group);
+  }
+
+  test('gets one with a token, and a platconfig that names it', async () => {
+    await using world = await setUp('first', await addToken('first0'));
+    const certificates = await openClientCertificates(deps, world.options, signal);
+    expect(await whatNodeGets(certificates, 'first')).toMatchObject({ status: 404 });
+    const link = await readlink(world.current);
+    expect(link).toMatch(/^nodeagent-client-\d{4}(-\d\d){5}\.pem$/);
+    expect((await readdir(world.options.certDir)).toSorted()).toEqual([link, 'nodeagent-client-current.pem']);
+    for (const file of [world.current, world.options.platconfig]) {
+      expect((await stat(file)).mode & 0o777).toBe(0o600);
+    }
+    const { config } = await loadClientConfig(world.options.platconfig);
+    expect(config.server).toBe(plane.server.url);
+    expect((await world.certificate()).subject).toBe('O=system:nodes\nCN=system:node:first');
+    // From now on it needs no server.
+    await writeFile(world.options.bootstrapConfig, 'rubbish');
+    await openClientCertificates(deps, world.options, signal);
+  });
+
+  test('takes keys of RSA too, and stays with them', async () => {
+    await using world = await setUp('rsa', await addToken('rsakey'));
+    await openClientCertificates(deps, { ...world.options, keyType: 'rsa' }, signal);
+    expect((await world.certificate()).publicKey.asymmetricKeyType).toBe('rsa');
+    await writeFile(world.options.platconfig, 'rubbish');
+    await openClientCertificates(deps, world.options, signal);
+    expect((await world.certificate()).publicKey.asymmetricKeyType).toBe('rsa');
+  });
+
+  test('goes on from wherever it was killed, with the same key', async () => {
+    const token = await addToken('killed');
+    let finished = false;
+    for (let step = 0; !finished; step += 1) {
+      const name = `killed-${step}`;
+      await using world = await setUp(name, token);
+      const end: unknown = await openClientCertificates(
+        { ...deps, files: killedAt(certificateFiles, step) },
+        world.options,
+        signal,
+      ).catch((thrown: unknown) => thrown);
+      finished = !(end instanceof Killed);
+      const asked = await requestsOf(name);
+      const certificates = await openClientCertificates(deps, world.options, signal);
+      expect(await whatNodeGets(certificates, name), `after ${step} steps`).toMatchObject({ status: 404 });
+      const all = await requestsOf(name);
+      expect(all, `after ${step} steps`).toHaveLength(1);
+      expect(asked.length === 0 || asked[0]?.metadata.uid === all[0]?.metadata.uid).toBe(true);
+    }
+  });
+
+  test('waits until somebody approves', async () => {
+    await using world = await setUp('waits', await askingToken('waits0'));
+    const waiting = Promise.withResolvers<string>();
+    const opened = openClientCertificates({ ...deps, onWaiting: waiting.resolve }, world.options, signal);
+    await decide(await waiting.promise, 'Approved');
+    expect(await whatNodeGets(await opened, 'waits')).toMatchObject({ status: 404 });
+  });
+
+  test.each([
+    ['Denied', /node-csr-\S+ was denied: ByHand: not you/, 'RequestDenied'],
+    ['Failed', /signer refused .*node-csr-\S+: ByHand: not you/, 'RequestFailed'],
+  ] as const)(
+    'tells of a request that was %s, and asks again once it is removed',
+    async (type, message, reason) => {
+      const name = `is-${type.toLowerCase()}`;
+      await using world = await setUp(name, await askingToken('denied'));
+      const names: string[] = [];
+      const told = Promise.withResolvers<Error>();
+      const log = {
+        ...silentLogger,
+        error: (fields: { readonly err?: Error }) => told.resolve(fields.err ?? new Error('none')),
+      };
+      const onWaiting = (request: string): void => {
+        names.push(request);
+        void decide(request, names.length === 1 ? type : 'Approved', 'not you');
+      };
+      const opened = openClientCertificates(
+        { ...deps, log, onWaiting },
+        { ...world.options, once: false },
+        signal,
+      );
+      const error = await told.promise;
+      expect(error.message).toMatch(message);
+      expect(error).toMatchObject({ reason });
+      await plane.delete(`${requests}/${names[0]}`);
+      expect(await whatNodeGets(await opened, name)).toMatchObject({ status: 404 });
+      // It is the same key that was asked for.
+      expect(names).toEqual([names[0], names[0]]);
+    },
+  );
+
+  test('tells of a token that is over or unknown', async () => {
+    await using world = await setUp('stranger', `nobody.${SECRET}`);
+    await expect(openClientCertificates(deps, world.options, signal)).rejects.toMatchObject({
+      reason: 'TokenRefused',
+      message: expect.stringContaining('refused the bootstrap token') as string,
+    });
+  });
+
+  test('tells of a token that is not for nodes', async () => {
+    await using world = await setUp('other', await addToken('other0', 'system:bootstrappers:others'));
+    await expect(openClientCertificates(deps, world.options, signal)).rejects.toMatchObject({
+      reason: 'NotPermitted',
+    });
+  });
+
+  test('tells of another authority', async () => {
+    const { authority } = createTestAuthority(Date.now());
+    await using world = await setUp('mitm', await addToken('mitm00'), authority.certificate);
+    await expect(openClientCertificates(deps, world.options, signal)).rejects.toMatchObject({
+      reason: 'AuthorityMismatch',
+    });
+  });
+
+  test('renews before the end, without a break', async () => {
+    await using world = await setUp('renews', await addToken('renews'));
+    const options = { ...world.options, expirationSeconds: 600 };
+    let aheadMs = 0;
+    const clock: Clock = { ...systemClock, now: () => Date.now() + aheadMs };
+    const certificates = await openClientCertificates({ ...deps, clock }, options, signal);
+    const first = await world.certificate();
+    const lifeMs = Date.parse(first.validTo) - Date.parse(first.validFrom);
+    expect(lifeMs).toBe(900_000);
+    await using api = createApiClient(deps, certificates.clientConfig, { userAgent: 'test/1' });
+    const lease = { apiVersion: 'v1', resource: 'nodes', name: 'renews' };
+    await api.get(lease, signal).catch(() => undefined);
+    // Nine minutes later it is time; then the clock is right again.
+    aheadMs = 595_000;
+    const stop = new AbortController();
+    const log = { ...silentLogger, info: () => void (aheadMs = 0) };
+    const running = (await openClientCertificates({ ...deps, clock, log }, options, signal)).run(stop.signal);
+    await eventually(async () => (await world.certificate()).serialNumber !== first.serialNumber, {
+      what: 'the certificate is another',
+    });
+    stop.abort();
+    await running;
+    expect((await world.certificate()).publicKey.equals(first.publicKey)).toBe(false);
+    expect(await api.get(lease, signal).catch((error: unknown) => error)).toMatchObject({ status: 404 });
+    expect(await requestsOf('renews')).toHaveLength(2);
+  });
+
+  test('gets another one with the token where the old one is over', async () => {
+    await using world = await setUp('late', await addToken('late00'));
+    const options = { ...world.options, expirationSeconds: 600 };
+    await openClientCertificates(deps, options, signal);
+    const first = await world.certificate();
+    const clock: Clock = { ...systemClock, now: () => Date.now() + 601_000 };
+    await expect(
+      openClientCertificates({ ...deps, clock }, { ...options, bootstrapConfig: '' }, signal),
+    ).rejects.toMatchObject({ reason: 'CertificateExpired' });
+    await openClientCertificates({ ...deps, clock }, { ...world.options }, signal);
+    expect((await world.certificate()).serialNumber).not.toBe(first.serialNumber);
+  });
+});
