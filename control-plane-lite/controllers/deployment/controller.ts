@@ -1,0 +1,177 @@
+/** Brings the ReplicaSets of Deployments to their current template. */
+import { isDeepStrictEqual } from 'node:util';
+import { asError } from '#api/kit/clock.ts';
+import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/schema/gen/apps-v1.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
+import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
+import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { claimChildren, createHands, type Hands, refOf } from '../workloads-kit/family.ts';
+import { followChildren } from '../workloads-kit/follow-children.ts';
+import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import { isFinished, type PodFacts } from '../workloads-kit/pod-facts.ts';
+import { isNamespaceEnding } from '../workloads-kit/pod-writer.ts';
+import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { changeObject } from '../workloads-kit/write-status.ts';
+import { type DeploymentPlan, decideDeployment } from './decide.ts';
+import { createSetWriter, NameTakenError, type SetWriter } from './execute.ts';
+import {
+  type DeploymentFacts,
+  deploymentFacts,
+  deploymentWords,
+  replicaSetFacts,
+  type Words,
+} from './model.ts';
+import { failedConditions } from './progress.ts';
+import { allOf } from './revisions.ts';
+
+interface Parts {
+  readonly deps: WorkloadDeps;
+  readonly resource: Resource;
+  readonly setResource: Resource;
+  readonly sets: Children<Child>;
+  readonly pods: Children<PodFacts>;
+  readonly owners: Owners;
+  readonly hands: Hands;
+  readonly writer: SetWriter;
+  readonly loop: KeyLoop;
+  readonly words: Words;
+}
+
+async function writeStatus(
+  { hands, resource, words, loop }: Parts,
+  { cached, uid, key }: Owner,
+  status: DeploymentStatus,
+  revision?: string,
+): Promise<void> {
+  loop.expect(key);
+  const change = (draft: ApiObject): void => {
+    draft['status'] = status;
+    if (revision === undefined) return;
+    draft.metadata.annotations = { ...draft.metadata.annotations, [words.revision]: revision };
+  };
+  await changeObject(hands, refOf(resource, cached), uid, change, 'status');
+}
+
+/** What is said of a ReplicaSet that could not be made. */
+async function tellFailure(
+  parts: Parts,
+  owner: Owner,
+  deployment: DeploymentFacts,
+  name: string,
+  failure: Error,
+): Promise<void> {
+  const { status } = deployment;
+  if (failure instanceof NameTakenError) {
+    await writeStatus(parts, owner, { ...status, collisionCount: (status.collisionCount ?? 0) + 1 });
+    return;
+  }
+  const message = `Failed to create new replica set ${JSON.stringify(name)}: ${failure.message}`;
+  parts.hands.events.record(owner.cached.object(), 'Warning', 'ReplicaSetCreateError', message);
+  const nowMs = parts.deps.clock.now();
+  const conditions = failedConditions(deployment, status.conditions ?? [], message, nowMs);
+  await writeStatus(parts, owner, { ...status, conditions });
+}
+
+/** Whether the ReplicaSets are as planned now. @throws StatusError, NameTakenError */
+async function executePlan(
+  parts: Parts,
+  owner: Owner,
+  deployment: DeploymentFacts,
+  { sets, remove }: DeploymentPlan,
+): Promise<boolean> {
+  const { writer, sets: known } = parts;
+  const object = owner.cached.object();
+  const expect = (): void => parts.loop.expect(owner.key);
+  const { current } = sets;
+  if (current?.uid === '') {
+    expect();
+    try {
+      await writer.create(object, current);
+    } catch (thrown) {
+      if (isNamespaceEnding(thrown)) return false;
+      await tellFailure(parts, owner, deployment, current.name, asError(thrown));
+      throw thrown;
+    }
+  }
+  for (const set of allOf(sets)) {
+    const child = set.uid === '' ? undefined : known.get(`${deployment.namespace}/${set.name}`);
+    if (child === undefined) continue;
+    const before = replicaSetFacts(typed<ReplicaSet>(child.cached.object()));
+    await writer.change(object, before, set, expect);
+  }
+  for (const set of remove) {
+    expect();
+    await writer.remove(deployment.namespace, set);
+  }
+  return true;
+}
+
+async function visit(parts: Parts, key: string): Promise<number | undefined> {
+  const { owners, deps, resource, setResource, sets: children, hands, loop, words, pods } = parts;
+  const owner = owners.get(key);
+  if (owner === undefined) return undefined;
+  const object = owner.cached.object();
+  const expect = (): void => loop.expect(key);
+  const context = { hands, owners: resource, resource: setResource, children, expect };
+  const claimed = await claimChildren(context, owner, object);
+  const deployment = deploymentFacts(typed<Deployment>(object));
+  const plan = decideDeployment({
+    deployment,
+    sets: claimed.map(({ cached }) => replicaSetFacts(typed<ReplicaSet>(cached.object()))),
+    havePods: (uids) => uids.some((uid) => pods.ofOwner(uid).some((pod) => !isFinished(pod))),
+    words,
+    nowMs: deps.clock.now(),
+  });
+  if (!(await executePlan(parts, owner, deployment, plan))) return undefined;
+  if (plan.revision !== undefined || !isDeepStrictEqual(plan.status, deployment.status)) {
+    await writeStatus(parts, owner, plan.status, plan.revision);
+  }
+  return plan.recheckMs;
+}
+
+/** Recreating Deployments wait for the last of the old pods. */
+function followPods({ pods, sets, owners, loop }: Parts): ReturnType<Children<PodFacts>['onChange']> {
+  return pods.onChange(({ previous, current }) => {
+    const ended = current === undefined || isFinished(current);
+    if (previous?.owner === undefined || !ended || isFinished(previous)) return;
+    const set = sets.get(`${previous.namespace}/${previous.owner.name}`);
+    const owner = set?.uid === previous.owner.uid ? owners.byReference(set.owner) : undefined;
+    if (owner === undefined) return;
+    if (deploymentFacts(typed<Deployment>(owner.cached.object())).recreate) loop.dueSoon(owner.key);
+  });
+}
+
+/** `pods`: the index that controllers share. Works until the signal fires. */
+export async function runDeployments(
+  deps: WorkloadDeps,
+  signal: AbortSignal,
+  { pods }: { readonly pods: Children<PodFacts> },
+): Promise<void> {
+  const resource = findResource(deps, 'apps/v1', 'deployments');
+  const setResource = findResource(deps, 'apps/v1', 'replicasets');
+  if (resource === undefined || setResource === undefined) return;
+  const hands = createHands(deps, 'deployment-controller', signal);
+  const loop = createKeyLoop(deps, (key) => visit(parts, key));
+  const sets = createChildren(deps.cache.resource(setResource.storage), childFacts);
+  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
+    selectorOf: (object) => typed<Deployment>(object).spec?.selector,
+    onChange: (key) => loop.due(key),
+  });
+  const writer = createSetWriter({ ...hands, owners: resource, resource: setResource });
+  const words = deploymentWords(deps.vocabulary);
+  const parts: Parts = {
+    deps,
+    resource,
+    setResource,
+    sets,
+    pods,
+    owners,
+    hands,
+    writer,
+    loop,
+    words,
+  };
+  const following = followChildren(sets, owners, (key) => loop.dueSoon(key));
+  await loop.run(signal, owners, following, sets, followPods(parts));
+}

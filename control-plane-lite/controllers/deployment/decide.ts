@@ -1,0 +1,79 @@
+/** What is to be done for a Deployment: one step, from what there is now. Pure.
+ *  Source: upstream's Deployment controller, release 1.24.
+ *
+ *    paused, or the number of pods was changed ── decideScale ─┐
+ *    Recreate ── decideRecreate ───────────────────────────────┼── status, and old ReplicaSets that may go
+ *    RollingUpdate ── decideRolling ───────────────────────────┘ */
+import type { DeploymentStatus } from '#api/schema/gen/apps-v1.ts';
+import type { DeploymentFacts, ReplicaSetFacts, Words } from './model.ts';
+import {
+  currentConditions,
+  decideProgress,
+  deploymentStatus,
+  isComplete,
+  pausedConditions,
+} from './progress.ts';
+import { newCurrent, outdatedSets, refreshCurrent, type Sets, sortSets } from './revisions.ts';
+import { decideRecreate, decideRolling } from './rolling.ts';
+import { decideScale, isScaling } from './scale.ts';
+
+export interface DeploymentPlan {
+  /** As they are to be; one without a uid is to be made. */
+  readonly sets: Sets;
+  readonly remove: readonly ReplicaSetFacts[];
+  /** For the Deployment's annotation; absent: it stays as it is. */
+  readonly revision?: string;
+  readonly status: DeploymentStatus;
+  /** Time after which to look again, in ms, even if nothing happens. */
+  readonly recheckMs?: number;
+}
+
+export interface DeploymentInput {
+  readonly deployment: DeploymentFacts;
+  /** Those that the Deployment controls. */
+  readonly sets: readonly ReplicaSetFacts[];
+  /** Whether the ReplicaSets of these uids have pods that have not come to their end. */
+  readonly havePods: (uids: readonly string[]) => boolean;
+  readonly words: Words;
+  readonly nowMs: number;
+}
+
+/** Whether the ReplicaSets only follow the number of pods. */
+function followsNumber({ deployment, words }: DeploymentInput, sets: Sets): boolean {
+  return deployment.paused || isScaling(deployment, sets, words);
+}
+
+function step(input: DeploymentInput, sets: Sets): Sets {
+  const { deployment, words } = input;
+  const create = (): ReplicaSetFacts => newCurrent(deployment, sets, words);
+  if (deployment.recreate) {
+    const oldPods = input.havePods(sets.old.map(({ uid }) => uid));
+    return decideRecreate(deployment, sets, oldPods, { words, create });
+  }
+  return decideRolling(deployment, { ...sets, current: sets.current ?? create() }, words);
+}
+
+export function decideDeployment(input: DeploymentInput): DeploymentPlan {
+  const { deployment, words, nowMs } = input;
+  const found = refreshCurrent(deployment, sortSets(deployment, input.sets), words);
+  const before = pausedConditions(deployment, deployment.status.conditions ?? [], nowMs);
+  if (deployment.deleting) {
+    const sets = sortSets(deployment, input.sets);
+    return { sets, remove: [], status: deploymentStatus(deployment, sets, before, nowMs) };
+  }
+  const scaling = followsNumber(input, found);
+  const sets = scaling ? decideScale(deployment, found, words) : step(input, found);
+  const { current } = sets;
+  const conditions = current === undefined ? before : currentConditions(deployment, before, current, nowMs);
+  const progress = scaling
+    ? { status: deploymentStatus(deployment, sets, conditions, nowMs) }
+    : decideProgress(deployment, sets, conditions, nowMs);
+  const tidy = deployment.paused || (!scaling && isComplete(deployment, deployment.status));
+  const revision = current?.annotations[words.revision];
+  return {
+    sets,
+    remove: tidy ? outdatedSets(deployment, sets, words) : [],
+    ...(revision === undefined || revision === deployment.annotations[words.revision] ? {} : { revision }),
+    ...progress,
+  };
+}

@@ -1,0 +1,129 @@
+/** Which ReplicaSet has the current template, which are older, and how revisions are counted. Pure.
+ *  Source: upstream's Deployment controller, release 1.24. */
+import { hashWord } from '../workloads-kit/template-hash.ts';
+import {
+  byAge,
+  type DeploymentFacts,
+  HASH_LABEL,
+  type ReplicaSetFacts,
+  sameTemplate,
+  scaledTo,
+  sum,
+  type Words,
+} from './model.ts';
+
+export interface Sets {
+  /** The one with the current template. */
+  readonly current?: ReplicaSetFacts;
+  /** All others, oldest first. */
+  readonly old: readonly ReplicaSetFacts[];
+}
+
+export const allOf = ({ current, old }: Sets): readonly ReplicaSetFacts[] =>
+  current === undefined ? old : [...old, current];
+
+const HISTORY_CHARS = 2000;
+
+const revisionOf = ({ annotations }: ReplicaSetFacts, { revision }: Words): number => {
+  const text = annotations[revision] ?? '';
+  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
+};
+
+/** Lowest revision first. */
+export const byRevision =
+  (words: Words) =>
+  (left: ReplicaSetFacts, right: ReplicaSetFacts): number =>
+    revisionOf(left, words) - revisionOf(right, words) || byAge(left, right);
+
+/** The oldest of those with the current template is the current one. */
+export function sortSets(deployment: DeploymentFacts, sets: readonly ReplicaSetFacts[]): Sets {
+  const sorted = sets.toSorted(byAge);
+  const current = sorted.find(({ template }) => sameTemplate(template, deployment.template));
+  const old = sorted.filter((set) => set !== current);
+  return current === undefined ? { old } : { current, old };
+}
+
+/** The history with one more revision; the oldest are forgotten when it gets long. */
+function withRevision(history: string, revision: string): string {
+  const known = [...(history === '' ? [] : history.split(',')), revision];
+  while (known.join(',').length > HISTORY_CHARS) known.shift();
+  return known.join(',');
+}
+
+const nextRevision = ({ old }: Sets, words: Words): number =>
+  Math.max(0, ...old.map((set) => revisionOf(set, words))) + 1;
+
+/** Annotations of the current ReplicaSet: those of its Deployment, its revision, and those that it had before. */
+function currentAnnotations(
+  { annotations }: DeploymentFacts,
+  set: ReplicaSetFacts,
+  revision: number,
+  words: Words,
+): Readonly<Record<string, string>> {
+  const copied = Object.entries(annotations).filter(([name]) => !words.notCopied.has(name));
+  const next: Record<string, string> = { ...set.annotations, ...Object.fromEntries(copied) };
+  const before = set.annotations[words.revision];
+  if (revisionOf(set, words) >= revision) return next;
+  next[words.revision] = String(revision);
+  if (before !== undefined) {
+    next[words.revisionHistory] = withRevision(set.annotations[words.revisionHistory] ?? '', before);
+  }
+  return next;
+}
+
+/** The sets with what the current one has to be told brought up to date. */
+export function refreshCurrent(deployment: DeploymentFacts, sets: Sets, words: Words): Sets {
+  const { current, old } = sets;
+  if (current === undefined) return sets;
+  const annotations = currentAnnotations(deployment, current, nextRevision(sets, words), words);
+  return { old, current: { ...current, annotations, minReadySeconds: deployment.minReadySeconds } };
+}
+
+/** How many pods the current ReplicaSet may have by now. */
+export function currentReplicas(deployment: DeploymentFacts, sets: Sets): number {
+  const { replicas, recreate, maxSurge } = deployment;
+  if (recreate) return replicas;
+  const own = sets.current?.replicas ?? 0;
+  const room = replicas + maxSurge - sum(allOf(sets), 'replicas');
+  return room <= 0 ? own : own + Math.min(room, replicas - own);
+}
+
+/** A ReplicaSet for the current template, which is still to be made. */
+export function newCurrent(deployment: DeploymentFacts, sets: Sets, words: Words): ReplicaSetFacts {
+  const { name, template, selector, minReadySeconds, status } = deployment;
+  const hash = hashWord(template, status.collisionCount);
+  const metadata = {
+    ...template.metadata,
+    labels: { ...template.metadata?.labels, [HASH_LABEL]: hash },
+  };
+  const bare: ReplicaSetFacts = {
+    name: `${name}-${hash}`,
+    uid: '',
+    createdMs: Number.POSITIVE_INFINITY,
+    deleting: false,
+    annotations: {},
+    replicas: 0,
+    minReadySeconds,
+    template: { ...template, metadata },
+    selector: { ...selector, matchLabels: { ...selector.matchLabels, [HASH_LABEL]: hash } },
+    observed: false,
+    actual: 0,
+    ready: 0,
+    available: 0,
+  };
+  const annotations = currentAnnotations(deployment, bare, nextRevision(sets, words), words);
+  return scaledTo({ ...bare, annotations }, currentReplicas(deployment, sets), deployment, words);
+}
+
+/** Old ReplicaSets that nobody needs any more: beyond the limit, without pods, those of the lowest revisions. */
+export function outdatedSets(
+  { revisionHistoryLimit }: DeploymentFacts,
+  { old }: Sets,
+  words: Words,
+): readonly ReplicaSetFacts[] {
+  if (revisionHistoryLimit === undefined) return [];
+  const alive = old.filter(({ deleting }) => !deleting).toSorted(byRevision(words));
+  return alive
+    .slice(0, Math.max(0, alive.length - revisionHistoryLimit))
+    .filter(({ actual, replicas, observed }) => actual === 0 && replicas === 0 && observed);
+}

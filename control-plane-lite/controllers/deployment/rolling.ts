@@ -1,0 +1,85 @@
+/** One step of a rolling update: the current ReplicaSet grows as far as the surge allows; else old ones shrink as far
+ *  as what must stay available allows. Pure. Source: upstream's Deployment controller, release 1.24. */
+import { byAge, type DeploymentFacts, type ReplicaSetFacts, resized, sum, type Words } from './model.ts';
+import { allOf, currentReplicas, type Sets } from './revisions.ts';
+
+/** Takes up to `most` pods away; `removable` tells how many a ReplicaSet can give. */
+function shrink(
+  old: readonly ReplicaSetFacts[],
+  most: number,
+  removable: (set: ReplicaSetFacts) => number,
+): ReadonlyMap<string, number> {
+  const sizes = new Map<string, number>();
+  let left = most;
+  for (const set of old.toSorted(byAge)) {
+    const taken = Math.min(Math.max(0, left), removable(set));
+    sizes.set(set.name, set.replicas - taken);
+    left -= taken;
+  }
+  return sizes;
+}
+
+function resizeOld(sets: Sets, sizes: ReadonlyMap<string, number>, step: Step): Sets {
+  const old = sets.old.map((set) =>
+    resized(set, sizes.get(set.name) ?? set.replicas, step.deployment, step.words),
+  );
+  return { ...sets, old };
+}
+
+interface Step {
+  readonly deployment: DeploymentFacts;
+  readonly words: Words;
+}
+
+/** Pods that are available and stay. A ReplicaSet that was scaled down a moment ago may still count those that go.
+ *  Deviation: upstream counts them, and so may take away too many. */
+const availableOf = (sets: readonly ReplicaSetFacts[]): number =>
+  sets.reduce((total, { available, replicas }) => total + Math.min(available, replicas), 0);
+
+function shrinkOld(sets: Sets, step: Step): Sets {
+  const { replicas, maxUnavailable } = step.deployment;
+  const { current } = sets;
+  const minAvailable = replicas - maxUnavailable;
+  const notYet = current === undefined ? 0 : current.replicas - current.available;
+  const most = sum(allOf(sets), 'replicas') - minAvailable - notYet;
+  if (most <= 0) return sets;
+  // Pods that are of no use go first, whatever their age.
+  const unhealthy = shrink(sets.old, most, ({ replicas: size, available }) => Math.max(0, size - available));
+  const healthy = resizeOld(sets, unhealthy, step);
+  const left = most - (sum(sets.old, 'replicas') - sum(healthy.old, 'replicas'));
+  const spare = Math.min(left, availableOf(allOf(healthy)) - minAvailable);
+  if (spare <= 0) return healthy;
+  return resizeOld(
+    healthy,
+    shrink(healthy.old, spare, ({ replicas: size }) => size),
+    step,
+  );
+}
+
+/** The sets after one step. */
+export function decideRolling(deployment: DeploymentFacts, sets: Sets, words: Words): Sets {
+  const step = { deployment, words };
+  const { current } = sets;
+  if (current !== undefined && current.replicas !== deployment.replicas) {
+    const wanted =
+      current.replicas > deployment.replicas ? deployment.replicas : currentReplicas(deployment, sets);
+    if (wanted !== current.replicas) return { ...sets, current: resized(current, wanted, deployment, words) };
+  }
+  return sum(sets.old, 'replicas') === 0 ? sets : shrinkOld(sets, step);
+}
+
+/** The sets after one step of an update in which the old pods are gone before there are new ones. `oldPods`: pods of
+ *  old ReplicaSets that have not come to their end. */
+export function decideRecreate(
+  deployment: DeploymentFacts,
+  sets: Sets,
+  oldPods: boolean,
+  { words, create }: { readonly words: Words; readonly create: () => ReplicaSetFacts },
+): Sets {
+  if (sets.old.some(({ replicas }) => replicas > 0)) {
+    return { ...sets, old: sets.old.map((set) => resized(set, 0, deployment, words)) };
+  }
+  if (oldPods || sum(sets.old, 'actual') > 0) return sets;
+  const current = sets.current ?? create();
+  return { ...sets, current: resized(current, deployment.replicas, deployment, words) };
+}

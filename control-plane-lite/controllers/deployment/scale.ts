@@ -1,0 +1,104 @@
+/** Scaling apart from updates: while a Deployment is paused, or when its number of pods changes in the midst of an
+ *  update, its ReplicaSets grow and shrink in proportion. Pure.
+ *  Source: upstream's Deployment controller, release 1.24. */
+import {
+  byAge,
+  type DeploymentFacts,
+  isActiveSet,
+  type ReplicaSetFacts,
+  resized,
+  scaledTo,
+  sum,
+  type Words,
+} from './model.ts';
+import { allOf, type Sets } from './revisions.ts';
+
+const numberOf = (text: string | undefined): number | undefined =>
+  text !== undefined && /^\d{1,10}$/.test(text) ? Number(text) : undefined;
+
+/** Whether the number of pods was changed since the ReplicaSets were last scaled. */
+export const isScaling = (deployment: DeploymentFacts, sets: Sets, words: Words): boolean =>
+  allOf(sets)
+    .filter(isActiveSet)
+    .some(({ annotations }) => {
+      const desired = numberOf(annotations[words.desired]);
+      return desired !== undefined && desired !== deployment.replicas;
+    });
+
+/** The only one with pods; where none has any, the one that comes next. */
+function onlyActive(sets: Sets): ReplicaSetFacts | undefined {
+  const active = allOf(sets).filter(isActiveSet);
+  if (active.length > 1) return undefined;
+  return active[0] ?? sets.current ?? sets.old.at(-1);
+}
+
+function isSaturated(deployment: DeploymentFacts, set: ReplicaSetFacts | undefined, words: Words): boolean {
+  const { replicas } = deployment;
+  return (
+    set?.replicas === replicas &&
+    numberOf(set.annotations[words.desired]) === replicas &&
+    set.available === replicas
+  );
+}
+
+/** How many pods a ReplicaSet gains or loses so that it keeps its share. */
+function shareChange(set: ReplicaSetFacts, deployment: DeploymentFacts, words: Words): number {
+  if (deployment.replicas === 0) return -set.replicas;
+  const before = numberOf(set.annotations[words.max]) ?? deployment.status.replicas ?? 0;
+  if (before === 0) return 0;
+  return Math.round((set.replicas * (deployment.replicas + deployment.maxSurge)) / before) - set.replicas;
+}
+
+/** The largest first; of those as large, the newest when growing and the oldest when shrinking. */
+const bySize =
+  (growing: boolean) =>
+  (left: ReplicaSetFacts, right: ReplicaSetFacts): number =>
+    right.replicas - left.replicas || (growing ? byAge(right, left) : byAge(left, right));
+
+function proportional(deployment: DeploymentFacts, sets: Sets, words: Words): ReadonlyMap<string, number> {
+  const active = allOf(sets).filter(isActiveSet);
+  const allowed = deployment.replicas > 0 ? deployment.replicas + deployment.maxSurge : 0;
+  const change = allowed - sum(active, 'replicas');
+  const sorted = active.toSorted(bySize(change > 0));
+  const sizes = new Map<string, number>();
+  let left = change;
+  for (const set of sorted) {
+    const share = left === 0 ? 0 : shareChange(set, deployment, words);
+    const taken = change > 0 ? Math.min(share, left) : Math.max(share, left);
+    sizes.set(set.name, set.replicas + taken);
+    left -= taken;
+  }
+  const [largest] = sorted;
+  // What rounding has left over goes to the largest.
+  if (largest !== undefined) {
+    sizes.set(largest.name, Math.max(0, (sizes.get(largest.name) ?? 0) + left));
+  }
+  return sizes;
+}
+
+const mapSets = (
+  { current, old }: Sets,
+  change: (set: ReplicaSetFacts, isCurrent: boolean) => ReplicaSetFacts,
+): Sets => ({
+  old: old.map((set) => change(set, false)),
+  ...(current === undefined ? {} : { current: change(current, true) }),
+});
+
+/** The sets with the sizes that they get when nothing but the number of pods has changed. */
+export function decideScale(deployment: DeploymentFacts, sets: Sets, words: Words): Sets {
+  const { replicas } = deployment;
+  const only = onlyActive(sets);
+  if (only !== undefined) {
+    if (only.replicas === 0 && replicas === 0) return sets;
+    return mapSets(sets, (set) => (set === only ? scaledTo(set, replicas, deployment, words) : set));
+  }
+  if (isSaturated(deployment, sets.current, words)) {
+    return mapSets(sets, (set, isCurrent) => (isCurrent ? set : resized(set, 0, deployment, words)));
+  }
+  if (deployment.recreate) return sets;
+  const sizes = proportional(deployment, sets, words);
+  return mapSets(sets, (set) => {
+    const size = sizes.get(set.name);
+    return size === undefined ? set : scaledTo(set, size, deployment, words);
+  });
+}
