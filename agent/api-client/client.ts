@@ -23,6 +23,8 @@ export interface ApiClientOptions {
   readonly userAgent: string;
   /** For a whole answer, in ms; a watch only has to begin within it. Default 30 s. */
   readonly timeoutMs?: number;
+  /** For a client with many watches: requests share connections where the server can do so. Default false. */
+  readonly multiplex?: boolean;
 }
 
 export type PatchType = 'json' | 'merge' | 'strategic' | 'apply';
@@ -91,7 +93,8 @@ interface Sender {
 
 function createSender(deps: ApiClientDeps, config: ResolvedClientConfig, options: ApiClientOptions): Sender {
   const credentials = createCredentials(deps, config);
-  const transport = createTransport(config);
+  const { multiplex = false } = options;
+  const transport = createTransport(config, { multiplex });
   const base = new URL(config.server);
   const prefix = base.pathname.replace(/\/+$/, '');
   const { impersonate } = config;

@@ -12,10 +12,14 @@ export interface TransportTerms {
   readonly certificate?: CertificatePair | undefined;
   /** Connections at once. Default 16: a watch keeps one busy. */
   readonly connections?: number;
+  /** Many requests on one connection where the server can do so (HTTP/2), and more connections where it can not: for
+   *  clients with many watches. Default false. */
+  readonly multiplex?: boolean;
 }
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const CONNECTIONS = 16;
+const CONNECTIONS_FOR_MANY = 256;
 
 interface TlsTerms {
   readonly ca?: string;
@@ -48,7 +52,9 @@ export async function createDispatcher(terms: TransportTerms): Promise<Dispatche
   const { Agent, ProxyAgent, Socks5ProxyAgent } = await import('undici');
   const tls = tlsTerms(terms);
   // No limits on the time between parts of an answer: a watch may be silent for long.
-  const common = { connections: terms.connections ?? CONNECTIONS, bodyTimeout: 0, allowH2: false };
+  const { multiplex: allowH2 = false } = terms;
+  const connections = terms.connections ?? (allowH2 ? CONNECTIONS_FOR_MANY : CONNECTIONS);
+  const common = { connections, bodyTimeout: 0, allowH2 };
   if (terms.proxyUrl === undefined) return new Agent({ ...common, connect: tls });
   const proxy = new URL(terms.proxyUrl);
   if (proxy.protocol === 'socks5:') return new Socks5ProxyAgent(proxy, { ...common, requestTls: tls });
@@ -64,7 +70,10 @@ export interface Transport extends AsyncDisposable {
 }
 
 /** Keeps the connections of the newest certificate. Those of the one before end with the requests under way. */
-export function createTransport(config: Pick<ResolvedClientConfig, 'tls' | 'proxyUrl'>): Transport {
+export function createTransport(
+  config: Pick<ResolvedClientConfig, 'tls' | 'proxyUrl'>,
+  options: Pick<TransportTerms, 'multiplex'> = {},
+): Transport {
   let current: { readonly pair: CertificatePair | undefined; readonly made: Promise<Dispatcher> } | undefined;
   const retired = new Set<Promise<Dispatcher>>();
 
@@ -78,7 +87,7 @@ export function createTransport(config: Pick<ResolvedClientConfig, 'tls' | 'prox
     dispatcherFor(certificate) {
       if (current !== undefined && current.pair === certificate) return current.made;
       if (current !== undefined) retire(current.made);
-      const made = createDispatcher({ ...config.tls, proxyUrl: config.proxyUrl, certificate });
+      const made = createDispatcher({ ...config.tls, ...options, proxyUrl: config.proxyUrl, certificate });
       current = { pair: certificate, made };
       return made;
     },

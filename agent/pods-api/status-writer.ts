@@ -101,12 +101,13 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
   });
 
   function look(): void {
-    const next = new Map(deps.local().map((local) => [local.serverUID, local]));
-    for (const [uid, { status, pod }] of next) {
-      const before = seen.get(uid);
+    const last = seen;
+    // Before any is added: work may begin at once, and is to find the newest.
+    seen = new Map(deps.local().map((local) => [local.serverUID, local]));
+    for (const [uid, { status, pod }] of seen) {
+      const before = last.get(uid);
       if (before?.status !== status || before.pod !== pod) queue.add(uid);
     }
-    seen = next;
   }
 
   /** Forgets what was remembered of pods that the server no longer has; looks at those that it changed. */

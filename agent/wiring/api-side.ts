@@ -83,7 +83,7 @@ async function connect({ config, clock, log, vocabulary }: Base): Promise<ApiCli
       pace: (signal) => bucket.take(signal),
     },
     server,
-    { userAgent: `${vocabulary.agentComponent}/${AGENT_VERSION}` },
+    { userAgent: `${vocabulary.agentComponent}/${AGENT_VERSION}`, multiplex: true },
   );
 }
 

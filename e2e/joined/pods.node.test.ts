@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
+import { eventually } from '../../testing/wait.ts';
 import { containerId, isWaiting, sh, statusOf, WAIT } from '../lifecycle/support.ts';
 import { type Joined, OTHER_IMAGE, STRATEGIC, startJoined } from './support.ts';
 
@@ -90,7 +91,7 @@ describe.concurrent('pods of the API server', () => {
     await joined.isGone('forced');
     const filter = { id: containerId(pod, 'c') };
     const left = async () => (await joined.cri.runtime.listContainers({ filter })).containers.length;
-    await expect.poll(left, { timeout: 20_000 }).toBe(0);
+    expect(await eventually(async () => (await left()) === 0, { timeoutMs: 20_000 })).toBe(true);
   });
 
   test('wait for what others say of them', async () => {
