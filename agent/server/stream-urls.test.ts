@@ -110,13 +110,13 @@ describe('execUrl', () => {
 
 describe('portForwardUrl', () => {
   test('asks for the port in the pod’s sandbox', async () => {
-    expect(JSON.parse(await portForwardUrl(createDeps(), entry, 80))).toEqual({
+    expect(JSON.parse(await portForwardUrl(createDeps(), entry, [80]))).toEqual({
       podSandboxId: 's1',
       port: [80],
     });
   });
 
   test('refuses a pod whose sandbox is not ready', async () => {
-    await expect(portForwardUrl(createDeps(false), entry, 80)).rejects.toThrow('pod web is not running');
+    await expect(portForwardUrl(createDeps(false), entry, [80])).rejects.toThrow('pod web is not running');
   });
 });

@@ -14,20 +14,33 @@ export interface StreamUrlDeps {
   readonly defaultContainerKey: string;
 }
 
+/** What a client wants to hear; everything unless it says otherwise. */
+export interface WantedOutputs {
+  readonly stdout: boolean;
+  readonly stderr: boolean;
+}
+
 /** Address of the streams of a new process. @throws StatusError when the container is unknown or does not run */
-export async function execUrl(deps: StreamUrlDeps, entry: PodEntry, query: ExecQuery): Promise<string> {
+export async function execUrl(
+  deps: StreamUrlDeps,
+  entry: PodEntry,
+  query: ExecQuery & Partial<WantedOutputs>,
+): Promise<string> {
   const { id } = runningContainer(deps, entry, query.container);
-  const { stdin, tty, command } = query;
-  const request = { containerId: id, cmd: command, tty, stdin, stdout: true, stderr: !tty };
-  const { url } = await deps.runtime.exec(request);
+  const { stdin, tty, command, stdout = true, stderr = !tty } = query;
+  const { url } = await deps.runtime.exec({ containerId: id, cmd: command, tty, stdin, stdout, stderr });
   return url;
 }
 
 /** Address of the streams of the container's own process.
  *  @throws StatusError when the container is unknown, does not run, or was made without what is asked for */
-export async function attachUrl(deps: StreamUrlDeps, entry: PodEntry, query: AttachQuery): Promise<string> {
+export async function attachUrl(
+  deps: StreamUrlDeps,
+  entry: PodEntry,
+  query: AttachQuery & Partial<WantedOutputs>,
+): Promise<string> {
   const { id, spec } = runningContainer(deps, entry, query.container);
-  const { stdin, tty } = query;
+  const { stdin, tty, stdout = true, stderr = !tty } = query;
   for (const member of ['stdin', 'tty'] as const) {
     if (!query[member] || spec[member] === true) continue;
     throw new StatusError(
@@ -35,21 +48,21 @@ export async function attachUrl(deps: StreamUrlDeps, entry: PodEntry, query: Att
       `container ${spec.name} was made without ${member}: true in its spec`,
     );
   }
-  const { url } = await deps.runtime.attach({ containerId: id, stdin, tty, stdout: true, stderr: !tty });
+  const { url } = await deps.runtime.attach({ containerId: id, stdin, tty, stdout, stderr });
   return url;
 }
 
-/** Address of connections to a port on the loopback interface of the pod.
+/** Address of connections to ports on the loopback interface of the pod; none: those that the streams name.
  *  @throws StatusError when the pod has no sandbox that is ready */
 export async function portForwardUrl(
   { runtime, view }: StreamUrlDeps,
   { pod }: PodEntry,
-  port: number,
+  ports: readonly number[],
 ): Promise<string> {
   const { uid, name } = podIdentity(pod);
   const [sandbox] = view.pod(uid).sandboxes;
   if (sandbox?.ready !== true) throw new StatusError('BadRequest', `pod ${name} is not running`);
-  const { url } = await runtime.portForward({ podSandboxId: sandbox.id, port: [port] });
+  const { url } = await runtime.portForward({ podSandboxId: sandbox.id, port: ports });
   return url;
 }
 

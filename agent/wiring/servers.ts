@@ -42,7 +42,7 @@ export async function startServers(
       containerLogs({ view, podLogsDir, defaultContainerKey }, entry, query, signal),
     exec: (entry, query) => execUrl(streams, entry, query),
     attach: (entry, query) => attachUrl(streams, entry, query),
-    portForward: (entry, port) => portForwardUrl(streams, entry, port),
+    portForward: (entry, port) => portForwardUrl(streams, entry, [port]),
     addEphemeralContainer: (entry, text, signal) =>
       addEphemeralContainer({ manager, ...ephemeralRules(base) }, entry, text, signal),
     config: () => configzBody(config),

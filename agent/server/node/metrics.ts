@@ -1,0 +1,94 @@
+/** `/metrics`, `/metrics/resource` and `/metrics/probes`, in the field's names. */
+import { createMetricsRegistry, METRICS_CONTENT_TYPE, type MetricsRegistry } from '#api/kit/metrics.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import type { ObservedContainer, ObservedSandbox } from '../../observe/types.ts';
+import type { NodeAnswer, NodeEndpoint } from './endpoint.ts';
+import { resourceMetrics } from './stats/resource-metrics.ts';
+import type { CollectSummary } from './stats/summary.ts';
+
+export interface MetricsDeps {
+  readonly collect: CollectSummary;
+  readonly sandboxes: () => readonly ObservedSandbox[];
+  readonly containers: () => readonly ObservedContainer[];
+  /** Results of probes; absent: they aren't counted. */
+  readonly probes?: () => string;
+}
+
+export interface MetricsOptions {
+  readonly nodeName: string;
+  /** First word of the agent's own metrics. */
+  readonly prefix: string;
+}
+
+/** Open to whoever serves without asking too. */
+function addAgentMetrics(
+  registry: MetricsRegistry,
+  { sandboxes, containers }: MetricsDeps,
+  { nodeName, prefix }: MetricsOptions,
+): void {
+  const pods = registry.gauge({
+    name: `${prefix}_running_pods`,
+    help: 'Number of pods that have a running pod sandbox',
+  });
+  const running = registry.gauge({
+    name: `${prefix}_running_containers`,
+    help: 'Number of containers currently running',
+    labels: ['container_state'],
+  });
+  registry
+    .gauge({ name: `${prefix}_node_name`, help: "The node's name. The count is always 1.", labels: ['node'] })
+    .with(nodeName)
+    .set(1);
+  registry.onCollect(() => {
+    pods.with().set(sandboxes().filter(({ ready }) => ready).length);
+    const all = containers();
+    for (const state of ['created', 'running', 'exited', 'unknown']) {
+      running.with(state).set(all.filter((container) => container.state === state).length);
+    }
+  });
+}
+
+function addProcessMetrics(registry: MetricsRegistry): void {
+  const cpu = registry.counter({
+    name: 'process_cpu_seconds_total',
+    help: 'Total user and system CPU time spent in seconds.',
+  });
+  const memory = registry.gauge({
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory size in bytes.',
+  });
+  const start = registry.gauge({
+    name: 'process_start_time_seconds',
+    help: 'Start time of the process since unix epoch in seconds.',
+  });
+  start.with().set(Math.round(Date.now() / 1000 - process.uptime()));
+  registry.onCollect(() => {
+    const { user, system } = process.cpuUsage();
+    const series = cpu.with();
+    series.inc((user + system) / 1_000_000 - series.value);
+    memory.with().set(process.memoryUsage.rss());
+  });
+}
+
+export function metricsEndpoint(deps: MetricsDeps, options: MetricsOptions): NodeEndpoint {
+  const registry = createMetricsRegistry();
+  addProcessMetrics(registry);
+  addAgentMetrics(registry, deps, options);
+  const answer = (text: string): NodeAnswer => ({ kind: 'text', text, contentType: METRICS_CONTENT_TYPE });
+  return {
+    name: 'metrics',
+    methods: ['GET'],
+    async handle({ rest }) {
+      switch (rest.join('/')) {
+        case '':
+          return answer(registry.text());
+        case 'resource':
+          return answer(resourceMetrics(await deps.collect().catch(() => undefined)));
+        case 'probes':
+          return answer(deps.probes?.() ?? '');
+        default:
+          throw new StatusError('NotFound', '404 page not found');
+      }
+    },
+  };
+}

@@ -1,0 +1,229 @@
+/** The agent's server: TLS with authentication and authorization on one port, and a part of it, read-only and open, on
+ *  another. Source: document 3, 4.3 and 5; upstream's node server. */
+import { constants, type X509Certificate } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import type { SecureContextOptions } from 'node:tls';
+import { TLSSocket } from 'node:tls';
+import type { Logger } from '#api/kit/logger.ts';
+import { type AccessOptions, type Credentials, createAdmit } from './access.ts';
+import { nodeTlsVersion, opensslSuite, type TlsVersionName } from './cipher-suites.ts';
+import { type ContainerDeps, containerEndpoints } from './container-endpoints.ts';
+import { type NodeEndpoint, text } from './endpoint.ts';
+import { type MetricsDeps, metricsEndpoint } from './metrics.ts';
+import { type PodsDeps, podsEndpoint, runningPodsEndpoint } from './pods.ts';
+import { profilesEndpoint } from './profiles.ts';
+import type { Reviews } from './reviews.ts';
+import { attach, LIMITS, type Listening, listen, type ServeDeps } from './serve.ts';
+import { systemLogsEndpoint } from './system-logs.ts';
+import type { TlsSource } from './tls-source.ts';
+import { userOfCertificate } from './users.ts';
+
+export interface NodeServerDeps extends PodsDeps, ContainerDeps, MetricsDeps {
+  readonly log: Logger;
+  readonly tls: TlsSource;
+  /** PEM of who signs the certificates of clients, and when that changes. Absent: none count. */
+  readonly clientAuthorities: (TextSource & { readonly text: () => string }) | undefined;
+  /** Absent: there is no API server to ask. */
+  readonly reviews: Reviews | undefined;
+  /** The configuration in force. */
+  readonly configz: () => unknown;
+}
+
+interface TextSource {
+  readonly onChange: (listener: () => void) => () => void;
+}
+
+export interface NodeServerOptions {
+  readonly address: string;
+  readonly port: number;
+  /** 0: off. */
+  readonly readOnlyPort: number;
+  readonly nodeName: string;
+  /** First word of the agent's own metrics. */
+  readonly metricsPrefix: string;
+  readonly access: Omit<AccessOptions, 'certificates'>;
+  /** As the configuration names them; none: the runtime's choice. */
+  readonly cipherSuites: readonly string[];
+  readonly minVersion: TlsVersionName;
+  readonly debuggingHandlers: boolean;
+  readonly profilingHandler: boolean;
+  /** Directory that `/logs/` shows; undefined: none. */
+  readonly systemLogs: string | undefined;
+  /** Idle time after which a streaming connection is closed, in ms; 0: never. */
+  readonly streamIdleMs: number;
+}
+
+export interface NodeServer {
+  readonly port: number;
+  /** 0 if it is off. */
+  readonly readOnlyPort: number;
+  close(): Promise<void>;
+}
+
+const DEBUG_NAMES = [
+  'run',
+  'exec',
+  'attach',
+  'portForward',
+  'containerLogs',
+  'runningpods',
+  'configz',
+  'logs',
+];
+
+/** What is there for everyone who gets in, on either port. */
+function openEndpoints(deps: NodeServerDeps, options: NodeServerOptions): readonly NodeEndpoint[] {
+  const { nodeName, metricsPrefix: prefix } = options;
+  return [
+    { name: 'healthz', methods: ['GET'], handle: () => text('ok') },
+    podsEndpoint(deps),
+    {
+      name: 'stats/summary',
+      methods: ['GET', 'POST'],
+      handle: async () => ({ kind: 'json', value: await deps.collect() }),
+    },
+    metricsEndpoint(deps, { nodeName, prefix }),
+  ];
+}
+
+function debugEndpoints(deps: NodeServerDeps, options: NodeServerOptions): readonly NodeEndpoint[] {
+  if (!options.debuggingHandlers) {
+    const off = [...DEBUG_NAMES, 'debug'].map((name) => ({
+      name,
+      methods: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'],
+      handle: () => text('Debug endpoints are disabled.\n', 405),
+    }));
+    return off;
+  }
+  return [
+    ...containerEndpoints(deps),
+    runningPodsEndpoint(deps),
+    { name: 'configz', methods: ['GET'], handle: () => ({ kind: 'json', value: deps.configz() }) },
+    ...(options.systemLogs === undefined ? [] : [systemLogsEndpoint(options.systemLogs)]),
+    ...(options.profilingHandler ? [profilesEndpoint(process.argv)] : []),
+  ];
+}
+
+const isValidNow = ({ validFrom, validTo }: X509Certificate): boolean =>
+  Date.parse(validFrom) <= Date.now() && Date.now() <= Date.parse(validTo);
+
+function bearerToken(authorization: string | undefined): string | undefined {
+  const token = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
+  return token === undefined || token === '' ? undefined : token;
+}
+
+/** What the client showed, once checked by TLS against the authorities. */
+function credentialsOf({ socket, headers }: IncomingMessage): Credentials {
+  const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+  return {
+    bearerToken: bearerToken(headers.authorization),
+    certificate:
+      certificate === undefined
+        ? undefined
+        : {
+            // A connection may outlive the certificate that it began with.
+            isTrusted: socket instanceof TLSSocket && socket.authorized && isValidNow(certificate),
+            user: userOfCertificate(certificate),
+          },
+  };
+}
+
+/** @throws Error that names a suite which is not known */
+function contextOf(
+  { tls, clientAuthorities }: NodeServerDeps,
+  { cipherSuites, minVersion }: NodeServerOptions,
+): SecureContextOptions {
+  const { certificate, key } = tls.current();
+  const ciphers = cipherSuites.map((name) => {
+    const suite = opensslSuite(name);
+    if (suite === undefined) throw new Error(`cipher suite ${name} is not known`);
+    return suite;
+  });
+  return {
+    cert: certificate,
+    key,
+    minVersion: nodeTlsVersion(minVersion),
+    ...(ciphers.length === 0 ? {} : { ciphers: ciphers.join(':') }),
+    ...(clientAuthorities === undefined ? {} : { ca: clientAuthorities.text() }),
+    // A resumed session has lost what its client proved.
+    secureOptions: constants.SSL_OP_NO_TICKET,
+  };
+}
+
+async function serveSecurely(deps: NodeServerDeps, options: NodeServerOptions): Promise<Listening> {
+  const { createServer } = await import('node:https');
+  const { log, tls, clientAuthorities, reviews } = deps;
+  const certificates = clientAuthorities !== undefined;
+  const server = createServer({
+    ...LIMITS,
+    ...contextOf(deps, options),
+    // Whom a certificate names decides, not whether there is one.
+    requestCert: certificates,
+    rejectUnauthorized: false,
+    handshakeTimeout: 10_000,
+    sessionTimeout: 1,
+  });
+  const serving: ServeDeps = {
+    log,
+    endpoints: [...openEndpoints(deps, options), ...debugEndpoints(deps, options)],
+    admit: createAdmit({ log, reviews }, { ...options.access, certificates }),
+    credentials: credentialsOf,
+    streamIdleMs: options.streamIdleMs,
+  };
+  attach(server, serving);
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  const listening = await listen(server, options.address, options.port, log);
+  const renew = (): void => {
+    try {
+      server.setSecureContext(contextOf(deps, options));
+      log.info({}, 'Certificates of the server were replaced');
+    } catch (err) {
+      log.warn({ err }, 'Certificates of the server were not replaced');
+    }
+  };
+  const endings = [tls.onChange(renew), clientAuthorities?.onChange(renew)];
+  return {
+    port: listening.port,
+    async close() {
+      for (const end of endings) end?.();
+      await listening.close();
+    },
+  };
+}
+
+/** Open to everyone near, and shows no more than what runs. */
+async function serveReadOnly(deps: NodeServerDeps, options: NodeServerOptions): Promise<Listening> {
+  const { createServer } = await import('node:http');
+  const server = createServer(LIMITS);
+  attach(server, {
+    log: deps.log,
+    endpoints: openEndpoints(deps, options),
+    credentials: () => ({ certificate: undefined, bearerToken: undefined }),
+    streamIdleMs: options.streamIdleMs,
+  });
+  return listen(server, options.address, options.readOnlyPort, deps.log);
+}
+
+/** @throws Error for settings that can't be, or an address that is taken */
+export async function startNodeServer(deps: NodeServerDeps, options: NodeServerOptions): Promise<NodeServer> {
+  const secure = await serveSecurely(deps, options);
+  let open: Listening | undefined;
+  try {
+    if (options.readOnlyPort > 0) open = await serveReadOnly(deps, options);
+  } catch (thrown) {
+    await secure.close();
+    throw thrown;
+  }
+  const { port } = secure;
+  deps.log.info(
+    { address: options.address, port, readOnlyPort: options.readOnlyPort },
+    'Node server started',
+  );
+  return {
+    port,
+    readOnlyPort: open?.port ?? 0,
+    async close() {
+      await Promise.all([secure.close(), open?.close()]);
+    },
+  };
+}

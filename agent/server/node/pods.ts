@@ -1,0 +1,55 @@
+/** `/pods` and `/runningpods/`: what should run here, and what the runtime holds. */
+import { StatusError } from '#api/meta/status-error.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { ObservedContainer, ObservedSandbox } from '../../observe/types.ts';
+import type { PodEntry } from '../../pods/pod-manager.ts';
+import { podObject } from '../pod-view.ts';
+import type { NodeEndpoint } from './endpoint.ts';
+
+export interface PodsDeps {
+  readonly entries: () => readonly PodEntry[];
+  readonly sandboxes: () => readonly ObservedSandbox[];
+  readonly containers: () => readonly ObservedContainer[];
+}
+
+/** @throws StatusError NotFound in the field's words */
+export function podByName(
+  find: (namespace: string, name: string) => PodEntry | undefined,
+  namespace: string,
+  name: string,
+): PodEntry {
+  const entry = find(namespace, name);
+  if (entry === undefined) throw new StatusError('NotFound', `pod ${JSON.stringify(name)} does not exist`);
+  return entry;
+}
+
+/** Pods with something running, as far as the runtime tells: no more than their names and images. */
+export function runningPods(
+  sandboxes: readonly ObservedSandbox[],
+  containers: readonly ObservedContainer[],
+): readonly Pod[] {
+  const pods = new Map(sandboxes.filter(({ ready }) => ready).map((sandbox) => [sandbox.podUID, sandbox]));
+  return [...pods.values()].map(({ podUID, podNamespace, podName }) => ({
+    metadata: { name: podName, namespace: podNamespace, uid: podUID },
+    spec: {
+      containers: containers
+        .filter((container) => container.podUID === podUID && container.state === 'running')
+        .map(({ name, image }) => ({ name, image, resources: {} })),
+    },
+    status: {},
+  }));
+}
+
+const listOf = (items: readonly Pod[]) => ({ kind: 'PodList', apiVersion: 'v1', metadata: {}, items });
+
+export const podsEndpoint = ({ entries }: PodsDeps): NodeEndpoint => ({
+  name: 'pods',
+  methods: ['GET'],
+  handle: () => ({ kind: 'json', value: listOf(entries().map(podObject)) }),
+});
+
+export const runningPodsEndpoint = ({ sandboxes, containers }: PodsDeps): NodeEndpoint => ({
+  name: 'runningpods',
+  methods: ['GET'],
+  handle: () => ({ kind: 'json', value: listOf(runningPods(sandboxes(), containers())) }),
+});

@@ -1,0 +1,63 @@
+/** Numbers in the kernel's text files about the whole machine. Pure. @see proc(5) */
+
+/** Ticks in a second, of the times in /proc/stat: fixed for programs whatever the kernel's own. */
+const TICKS = 100;
+const NS_PER_TICK = 1_000_000_000 / TICKS;
+
+export interface CpuTimes {
+  /** Time that processors were at work since the start of the machine, in ns. */
+  readonly busyNs: number;
+  /** Start of the machine, in ms since the epoch. */
+  readonly bootMs: number;
+}
+
+/** Reads /proc/stat. */
+export function parseStat(text: string): CpuTimes {
+  const words = /^cpu +(.+)$/m.exec(text)?.[1]?.split(' ').map(Number) ?? [];
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = words;
+  const seconds = Number(/^btime (\d+)$/m.exec(text)?.[1] ?? 0);
+  return { busyNs: (user + nice + system + irq + softirq + steal) * NS_PER_TICK, bootMs: seconds * 1000 };
+}
+
+export interface Memory {
+  readonly totalBytes: number;
+  readonly availableBytes: number;
+  readonly freeBytes: number;
+  readonly anonBytes: number;
+}
+
+/** Reads /proc/meminfo. */
+export function parseMeminfo(text: string): Memory {
+  const bytesOf = (key: string): number =>
+    Number(new RegExp(`^${key}: +(\\d+) kB$`, 'm').exec(text)?.[1] ?? 0) * 1024;
+  return {
+    totalBytes: bytesOf('MemTotal'),
+    availableBytes: bytesOf('MemAvailable'),
+    freeBytes: bytesOf('MemFree'),
+    anonBytes: bytesOf('AnonPages'),
+  };
+}
+
+export interface InterfaceCounts {
+  readonly name: string;
+  readonly rxBytes: number;
+  readonly rxErrors: number;
+  readonly txBytes: number;
+  readonly txErrors: number;
+}
+
+/** Reads /proc/net/dev; without loopback and what belongs to pods. */
+export function parseNetDev(text: string): readonly InterfaceCounts[] {
+  return text.split('\n').flatMap((line) => {
+    const [, name = '', rest = ''] = /^\s*([^:\s]+):\s*(.+)$/.exec(line) ?? [];
+    if (name === '' || /^(?:lo$|veth|cali|cni|docker)/.test(name)) return [];
+    const [rxBytes = 0, , rxErrors = 0, , , , , , txBytes = 0, , txErrors = 0] = rest
+      .trim()
+      .split(/\s+/)
+      .map(Number);
+    return [{ name, rxBytes, rxErrors, txBytes, txErrors }];
+  });
+}
+
+/** Threads that there are, by /proc/loadavg. */
+export const parseThreads = (text: string): number => Number(/\d+\/(\d+)/.exec(text)?.[1] ?? 0);
