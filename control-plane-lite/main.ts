@@ -10,6 +10,7 @@ import { shutDown } from './http/shutdown.ts';
 import { loadIdentity, type ServerIdentity, writeAdminPlatconfig } from './identity/files.ts';
 import { createCompactor } from './store/compactor.ts';
 import type { Store } from './store/contract.ts';
+import { runAccounts } from './wiring/accounts.ts';
 import { type Aggregation, createAggregation } from './wiring/aggregation.ts';
 import { createBootstrapObjects } from './wiring/bootstrap-objects.ts';
 import { runBootstrapTokens } from './wiring/bootstrap-tokens.ts';
@@ -18,6 +19,7 @@ import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore, vocabularyOf } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
 import { createNodes, nodeClientName } from './wiring/nodes.ts';
+import { startScheduler } from './wiring/scheduler.ts';
 import { createServer, type Server } from './wiring/server.ts';
 import { openStore } from './wiring/store.ts';
 
@@ -148,7 +150,9 @@ async function runBackground(
     beginning.resolve();
     await Promise.all([
       runControllers(core, aggregation?.content, signal),
+      startScheduler(core, signal),
       runCertificates(core, identity.authority, signal),
+      runAccounts(core, identity.authority.certificate, signal),
       runBootstrapTokens(core, { port, authority: identity.authority.certificate }, signal),
       custom.run(signal),
       aggregation?.run(signal),

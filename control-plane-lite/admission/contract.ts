@@ -26,6 +26,9 @@ export interface AdmissionRequest {
 export interface AdmissionPlugin {
   readonly name: string;
   readonly operations: readonly Operation[];
+  /** Concerned resources, as `group/plural` on the wire (`/pods` in the core group), subresources included.
+   *  Absent: all. */
+  readonly resources?: ReadonlySet<string>;
   /** @throws StatusError to refuse */
   mutate?(request: AdmissionRequest): void | Promise<void>;
   /** @throws StatusError to refuse */

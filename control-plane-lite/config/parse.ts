@@ -3,6 +3,7 @@ import yargs, { type Argv, type Options } from 'yargs';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
 import { checkGates, type GateSettings } from '#api/schema/feature-gates.ts';
+import { pluginFaults } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
 import { SETTINGS, type ServerConfig, type Setting } from './settings.ts';
 
@@ -62,6 +63,7 @@ function crossFaults(config: ServerConfig): readonly string[] {
     faults.push('--audit-policy-file has no effect without --audit-log-path');
   }
   faults.push(...gateFaults(config.featureGates));
+  faults.push(...pluginFaults(config.enableAdmissionPlugins, config.disableAdmissionPlugins));
   for (const word of unknownControllers(config.controllers)) {
     faults.push(`--controllers: ${JSON.stringify(word)} names no controller`);
   }

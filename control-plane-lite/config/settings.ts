@@ -1,5 +1,6 @@
 /** Every setting of the server, once: its flag, type, default and help. The command line, `--help` and the checks
  *  come from this table. */
+import { ADMISSION_PLUGINS } from '../admission/names.ts';
 
 interface Common {
   /** Without dashes. */
@@ -17,8 +18,8 @@ export type Group =
   | 'Authorization'
   | 'API'
   | 'Limits'
-  | 'Audit'
   | 'Nodes'
+  | 'Audit'
   | 'Other';
 
 export type Setting =
@@ -82,8 +83,11 @@ export interface ServerConfig {
   readonly serviceAccountIssuer: readonly string[];
   readonly serviceAccountKeyFile: readonly string[];
   readonly serviceAccountSigningKeyFile: string;
+  readonly rootCaFile: string;
   readonly clusterSigningDuration: number;
   readonly authorizationMode: readonly string[];
+  readonly enableAdmissionPlugins: readonly string[];
+  readonly disableAdmissionPlugins: readonly string[];
   readonly runtimeConfig: readonly string[];
   readonly serviceClusterIpRange: readonly string[];
   readonly serviceNodePortRange: string;
@@ -102,6 +106,7 @@ export interface ServerConfig {
   readonly nodeagentPort: number;
   readonly nodeagentTimeout: number;
   readonly controllers: readonly string[];
+  readonly scheduler: boolean;
   readonly featureGates: readonly string[];
   readonly verbosity: number;
 }
@@ -287,6 +292,13 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     group: 'Authentication',
     help: 'key that signs tokens, the same for servers that share an etcd; default: one that is made',
   },
+  rootCaFile: {
+    flag: 'root-ca-file',
+    type: 'string',
+    default: '',
+    group: 'Authentication',
+    help: 'authority that pods are told to trust; default: the server’s own',
+  },
   clusterSigningDuration: {
     flag: 'cluster-signing-duration',
     type: 'duration',
@@ -301,6 +313,22 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     choices: ['AlwaysAllow', 'AlwaysDeny', 'Node', 'RBAC'],
     group: 'Authorization',
     help: 'asked in this order',
+  },
+  enableAdmissionPlugins: {
+    flag: 'enable-admission-plugins',
+    type: 'list',
+    default: [],
+    choices: ADMISSION_PLUGINS.map(({ name }) => name),
+    group: 'Authorization',
+    help: 'plugins that look at changes, beside those that do unless disabled; their order does not matter',
+  },
+  disableAdmissionPlugins: {
+    flag: 'disable-admission-plugins',
+    type: 'list',
+    default: [],
+    choices: ADMISSION_PLUGINS.map(({ name }) => name),
+    group: 'Authorization',
+    help: 'plugins that look at nothing',
   },
   runtimeConfig: {
     flag: 'runtime-config',
@@ -395,6 +423,13 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: ['*'],
     group: 'Other',
     help: 'controllers to run: *, name, or -name for all but that one',
+  },
+  scheduler: {
+    flag: 'scheduler',
+    type: 'boolean',
+    default: true,
+    group: 'Other',
+    help: 'give pods their nodes; --no-scheduler leaves it to another program',
   },
   nodeagentClientCertificate: {
     flag: 'nodeagent-client-certificate',

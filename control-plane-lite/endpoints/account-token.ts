@@ -13,7 +13,7 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import type { BodyTarget } from './content.ts';
-import type { EndpointDeps } from './deps.ts';
+import { callerOf, type EndpointDeps } from './deps.ts';
 import { parseWriteQuery } from './query.ts';
 
 export interface AccountTokenEndpoint {
@@ -39,6 +39,12 @@ export async function accountTokenEndpoint(
   const body = await deps.content.readObject(request, target, query.fieldValidation);
   await deps.cache.waitForNewest();
   const account = existing(deps, accounts, namespace, name);
+  await deps.verbs.admit(
+    { resource: accounts, namespace, name },
+    body,
+    { dryRun: query.dryRun, operation: 'CREATE', subresource: 'token' },
+    callerOf(request),
+  );
   const { spec = {} } = typed<{ readonly spec?: Partial<TokenRequest['spec']> }>(body);
   const { expirationSeconds = DEFAULT_SECONDS, boundObjectRef, audiences: asked = [] } = spec;
   const audiences = asked.length === 0 ? issuer.audiences : asked;

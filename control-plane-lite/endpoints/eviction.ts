@@ -29,6 +29,12 @@ export async function evictionEndpoint(
   const eviction = await deps.content.readObject(request, target, query.fieldValidation);
   const asked = readEviction(eviction, request.info.name);
   const dryRun = asked.dryRun || query.dryRun;
+  await deps.verbs.admit(
+    refOf(request, pods),
+    eviction,
+    { dryRun, operation: 'CREATE', subresource: 'eviction' },
+    callerOf(request),
+  );
   const pod = (await findObject(deps, request, pods)).object();
   if (budgets !== undefined && disrupts(pod)) await askBudget(deps, request, budgets, pod, dryRun);
   const { propagationPolicy: policy, ...rest } = asked;

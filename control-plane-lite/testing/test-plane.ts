@@ -72,6 +72,13 @@ const parseJson = (text: string): unknown => {
   }
 };
 
+/** Flags for a server of which only the API is tested: nothing but what clients make is there, and pods need no
+ *  account. */
+export const API_ALONE: readonly string[] = [
+  '--controllers=bootstrapsigner,clusterrole-aggregation,csrapproving,csrcleaner,csrsigning,garbagecollector,namespace,tokencleaner',
+  '--disable-admission-plugins=ServiceAccount',
+];
+
 /** `flags` beside the folder, the address and the port, which may be given. Resolves when the server is ready. */
 export async function startTestPlane(flags: readonly string[] = []): Promise<TestPlane> {
   const dir = await createTempDir('na-plane-');

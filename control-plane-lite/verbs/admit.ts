@@ -1,25 +1,52 @@
 /** Runs the admission plugins over one change: all that mutate, later all that validate. */
-import type { AdmissionPlugin, AdmissionRequest } from '../admission/contract.ts';
+import type { AdmissionPlugin, AdmissionRequest, Operation } from '../admission/contract.ts';
+import type { Resource } from '../resources/contract.ts';
 
 export interface AdmissionChain {
   mutate(request: AdmissionRequest): Promise<void>;
   validate(request: AdmissionRequest): Promise<void>;
 }
 
+type Step = (request: AdmissionRequest) => void | Promise<void>;
+
+/** What one operation on one resource goes through. */
+interface Steps {
+  readonly mutate: readonly Step[];
+  readonly validate: readonly Step[];
+}
+
 /** Plugins are asked in the order given. The first refusal ends the request. */
 export function createAdmissionChain(plugins: readonly AdmissionPlugin[]): AdmissionChain {
-  const handles = (plugin: AdmissionPlugin, { operation }: AdmissionRequest): boolean =>
-    plugin.operations.includes(operation);
+  // Resources come and go with their definitions: the steps are kept for as long as the resource is.
+  const known = new WeakMap<Resource, Map<Operation, Steps>>();
+
+  function stepsOf({ resource, operation }: AdmissionRequest): Steps {
+    const operations = known.get(resource) ?? new Map<Operation, Steps>();
+    known.set(resource, operations);
+    const found = operations.get(operation);
+    if (found !== undefined) return found;
+    const concerned = plugins.filter(
+      (plugin) =>
+        plugin.operations.includes(operation) &&
+        (plugin.resources?.has(`${resource.info.group}/${resource.info.plural}`) ?? true),
+    );
+    const steps: Steps = {
+      mutate: concerned.flatMap((plugin) => plugin.mutate?.bind(plugin) ?? []),
+      validate: concerned.flatMap((plugin) => plugin.validate?.bind(plugin) ?? []),
+    };
+    operations.set(operation, steps);
+    return steps;
+  }
+
+  async function take(steps: readonly Step[], request: AdmissionRequest): Promise<void> {
+    for (const step of steps) {
+      const answer = step(request);
+      if (answer instanceof Promise) await answer;
+    }
+  }
+
   return {
-    async mutate(request) {
-      for (const plugin of plugins) {
-        if (plugin.mutate !== undefined && handles(plugin, request)) await plugin.mutate(request);
-      }
-    },
-    async validate(request) {
-      for (const plugin of plugins) {
-        if (plugin.validate !== undefined && handles(plugin, request)) await plugin.validate(request);
-      }
-    },
+    mutate: (request) => take(stepsOf(request).mutate, request),
+    validate: (request) => take(stepsOf(request).validate, request),
   };
 }

@@ -76,12 +76,21 @@ export interface Verbs {
   /** Reads, changes and writes until no one else was faster. */
   update(ref: ObjectRef, change: Change, options: UpdateOptions, caller: Caller): Promise<Outcome>;
   delete(ref: ObjectRef, request: DeleteRequest, caller: Caller): Promise<Deletion>;
+  /** Has admission look at what is made without being stored: an eviction, a token. Changes the draft.
+   *  @throws StatusError if admission refuses it */
+  admit(ref: ObjectRef, draft: ApiObject, options: AdmitOptions, caller: Caller): Promise<void>;
   deleteCollection(
     resource: Resource,
     selection: Selection,
     request: DeleteRequest,
     caller: Caller,
   ): Promise<readonly Deletion[]>;
+}
+
+export interface AdmitOptions {
+  readonly dryRun: boolean;
+  readonly operation: 'CREATE' | 'CONNECT';
+  readonly subresource: string;
 }
 
 export interface UpdateOptions extends WriteOptions {

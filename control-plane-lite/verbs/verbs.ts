@@ -6,7 +6,7 @@ import type { Resource } from '../resources/contract.ts';
 import type { Caller, DeleteRequest, Deletion, ObjectRef, Selection, Verbs } from './contract.ts';
 import { createObject } from './create.ts';
 import { deleteObject } from './delete.ts';
-import { cacheKey, cacheOf, resourceSubject, type VerbDeps } from './deps.ts';
+import { admissionRequest, cacheKey, cacheOf, resourceSubject, type VerbDeps } from './deps.ts';
 import { updateObject } from './update.ts';
 
 /** Deletions of one collection that are under way at a time. */
@@ -23,6 +23,11 @@ export function createVerbs(deps: VerbDeps): Verbs {
     create: (ref, object, options, caller) => createObject(deps, ref, object, options, caller),
     update: (ref, change, options, caller) => updateObject(deps, ref, change, options, caller),
     delete: (ref, request, caller) => deleteObject(deps, ref, request, caller),
+    async admit(ref, draft, { operation, ...options }, caller) {
+      const request = admissionRequest(operation, ref, { object: draft, old: undefined }, options, caller);
+      await deps.admission.mutate(request);
+      await deps.admission.validate(request);
+    },
     deleteCollection: (resource, selection, request, caller) =>
       deleteCollection(deps, resource, selection, request, caller),
   };

@@ -37,12 +37,14 @@ export async function createAccountTokens(deps: AccountTokensDeps): Promise<Acco
   const [issuer = `https://${vocabulary.apiService}.default.svc`] = config.serviceAccountIssuer;
   const issuers = [issuer, ...config.serviceAccountIssuer];
   const audiences = config.apiAudiences.length === 0 ? [issuer] : config.apiAudiences;
+  const keptIssuer = `${vocabulary.name}/serviceaccount`;
   return {
-    issuer: createTokenIssuer({ privateKey, key, issuer, audiences, domain }),
+    issuer: createTokenIssuer({ privateKey, key, issuer, keptIssuer, audiences, domain }),
     authenticator: createAccountTokenAuthenticator({
       clock,
       keys: [key, ...others],
       issuers,
+      keptIssuer,
       audiences,
       domain,
       find(kind, namespace, name) {

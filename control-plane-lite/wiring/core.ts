@@ -3,9 +3,6 @@ import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
-import { createCertificateAdmission } from '../admission/certificate-requests.ts';
-import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
-import { createRbacEscalation } from '../admission/rbac-escalation.ts';
 import { trackUpdate } from '../apply/track-update.ts';
 import { createCache } from '../cache/cache.ts';
 import type { Cache, SelectableFields } from '../cache/contract.ts';
@@ -21,6 +18,7 @@ import type { Verbs } from '../verbs/contract.ts';
 import { createVerbs } from '../verbs/verbs.ts';
 import { type Access, createAccess } from './access.ts';
 import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
+import { createAdmissionPlugins } from './admission.ts';
 import { createResources, type ServedResources } from './resources.ts';
 
 export interface Core {
@@ -88,18 +86,7 @@ export async function createCore(
   const accountTokens = await createAccountTokens({ config, vocabulary, clock, cache, registry });
   const accounts = accountTokens.authenticator;
   const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority, accounts });
-  const namespaces = registry.find('', 'v1', 'namespaces');
-  const plugins = [
-    ...(namespaces === undefined
-      ? []
-      : [createNamespaceLifecycle({ cache, namespaces: namespaces.storage, vocabulary })]),
-    ...(access.rbac === undefined
-      ? []
-      : [
-          createRbacEscalation({ rbac: access.rbac, authorizer: access.authorizer, group: access.rbacGroup }),
-        ]),
-    ...createCertificateAdmission({ authorizer: access.authorizer, vocabulary }),
-  ];
+  const plugins = createAdmissionPlugins({ config, vocabulary, clock, gates, cache, registry, access });
   const admission = createAdmissionChain(plugins);
   const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
   const made = { store, cache, registry, allocation, access, accountTokens, verbs };

@@ -6,7 +6,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { type ApiProtobuf, createApiProtobuf } from '#api/codec/api-protobuf.ts';
 import type { ListMeta, ObjectMeta, StatusDetails } from '#api/schema/gen/meta-v1.ts';
 import { VOCABULARIES, type Vocabulary, type VocabularyName } from '#api/vocabulary.ts';
-import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { API_ALONE, startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -210,7 +210,8 @@ export const tokens =
     return ['--token-auth-file', `${dir}/tokens`];
   };
 
-/** A server for the tests of a file (or of a `describe`): started before them, ended after. */
+/** A server for the tests of a file (or of a `describe`): started before them, ended after. Only the controllers that
+ *  make nothing unasked run in it, unless the flags have `--controllers`. */
 export function usePlane(vocabulary: VocabularyName = 'plat', flags: Flags = []): Plane {
   let server: TestPlane;
   let dir: TempDir | undefined;
@@ -218,7 +219,8 @@ export function usePlane(vocabulary: VocabularyName = 'plat', flags: Flags = [])
   beforeAll(async () => {
     dir = typeof flags === 'function' ? await createTempDir('na-flags-') : undefined;
     const more = typeof flags === 'function' ? await flags(dir?.path ?? '') : flags;
-    server = await startTestPlane(['--vocabulary', vocabulary, ...more]);
+    const alone = more.some((flag) => flag.startsWith('--controllers')) ? [] : API_ALONE;
+    server = await startTestPlane(['--vocabulary', vocabulary, ...alone, ...more]);
   });
   afterAll(async () => {
     await server[Symbol.asyncDispose]();

@@ -1,7 +1,8 @@
 /** Rules about the node's identity and what it tells the API server. */
 import { isIP } from 'node:net';
 import { dns1123SubdomainFaults, labelValueFaults, qualifiedNameFaults } from '#api/meta/names.ts';
-import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
+import { isNodesOwnLabel } from '#api/meta/node-labels.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { AgentConfig } from '../gen/config.ts';
 import { type ConfigFault, faultOf } from './fault.ts';
 
@@ -15,28 +16,6 @@ function checkNodeIP({ nodeIP }: AgentConfig): readonly ConfigFault[] {
   return [faultOf('nodeIP', 'must be one address, or one of each family', { badValue: nodeIP })];
 }
 
-/** Labels of the platform's own domains that a node may give itself.
- *  Source: document 2 (NodeRestriction) and document 3, section 4.3. */
-function isAllowedLabel(key: string, vocabulary: Vocabulary): boolean {
-  const { domain, apiGroupDomain, nodeAgentLabelDomain } = vocabulary;
-  const prefix = key.includes('/') ? key.slice(0, key.indexOf('/')) : '';
-  const below = (parent: string): boolean => prefix === parent || prefix.endsWith(`.${parent}`);
-  if (!below(domain) && !below(apiGroupDomain)) return true;
-  if (below(nodeAgentLabelDomain) || below(`node.${domain}`)) return true;
-  return [
-    `${domain}/hostname`,
-    `${domain}/arch`,
-    `${domain}/os`,
-    `beta.${domain}/arch`,
-    `beta.${domain}/os`,
-    `beta.${domain}/instance-type`,
-    `failure-domain.beta.${domain}/region`,
-    `failure-domain.beta.${domain}/zone`,
-    `topology.${domain}/region`,
-    `topology.${domain}/zone`,
-  ].includes(key);
-}
-
 function checkLabels({ nodeLabels, vocabulary }: AgentConfig): readonly ConfigFault[] {
   const words = VOCABULARIES[vocabulary];
   return Object.entries(nodeLabels).flatMap(([key, value]) => {
@@ -45,7 +24,7 @@ function checkLabels({ nodeLabels, vocabulary }: AgentConfig): readonly ConfigFa
       ...qualifiedNameFaults(key).map((detail) => faultOf('nodeLabels', detail, { badValue: key, path })),
       ...labelValueFaults(value).map((detail) => faultOf('nodeLabels', detail, { badValue: value, path })),
     ];
-    if (isAllowedLabel(key, words)) return faults;
+    if (isNodesOwnLabel(key, words)) return faults;
     const detail = `of the platform's labels only those below ${words.nodeAgentLabelDomain}/ and node.${words.domain}/ and the well-known ones can be set`;
     const options = { kind: 'FieldValueForbidden', badValue: key, path, others: ['vocabulary'] } as const;
     return [...faults, faultOf('nodeLabels', detail, options)];

@@ -3,7 +3,9 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '#api/kit/clock.ts';
 import { parseTime } from '#api/meta/time.ts';
+import type { Secret } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject, UserInfo } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
 import type { AuthenticationResult, Authenticator } from '../contract.ts';
 import {
   accountGroups,
@@ -11,6 +13,7 @@ import {
   type BoundObject,
   issuerOf,
   parseClaims,
+  parseKeptClaims,
   type TokenTerms,
 } from './claims.ts';
 import { readToken, type TokenKey } from './jwt.ts';
@@ -20,6 +23,8 @@ export interface AccountTokenDeps {
   readonly keys: readonly TokenKey[];
   /** Issuers whose tokens are ours. */
   readonly issuers: readonly string[];
+  /** Issuer of the tokens that are kept in secrets. */
+  readonly keptIssuer: string;
   /** What this server is called as the receiver of tokens. */
   readonly audiences: readonly string[];
   /** Domain of the platform's claims and of the keys under which more is told of the user. */
@@ -50,9 +55,14 @@ export function createAccountTokenAuthenticator(deps: AccountTokenDeps): Authent
     const known = remembered.get(digest);
     if (known !== undefined) return known;
     const token = readToken(text);
-    if (token === undefined || !deps.issuers.includes(issuerOf(token.claims))) return NOT_OURS;
+    if (token === undefined) return NOT_OURS;
+    const issuer = issuerOf(token.claims);
+    const kept = issuer === deps.keptIssuer;
+    if (!kept && !deps.issuers.includes(issuer)) return NOT_OURS;
     if (!token.verify(deps.keys)) return rejected('the signature of the service account token is not ours');
-    const terms = parseClaims(token.claims, deps.domain);
+    const terms = kept
+      ? parseKeptClaims(token.claims, deps.domain, deps.audiences)
+      : parseClaims(token.claims, deps.domain);
     if (terms === undefined) return rejected('the token is none of a service account');
     remembered.set(digest, terms);
     const [oldest] = remembered.keys();
@@ -67,7 +77,10 @@ export function createAccountTokenAuthenticator(deps: AccountTokenDeps): Authent
       const terms = termsOf(bearerToken);
       if ('kind' in terms) return terms;
       const meant = audiences.filter((audience) => terms.audiences.includes(audience));
-      const fault = termFault(terms, deps.clock.now()) ?? existenceFault(terms, deps);
+      const fault =
+        termFault(terms, deps.clock.now()) ??
+        existenceFault(terms, deps) ??
+        keptFault(terms, bearerToken, deps);
       if (fault !== undefined) return rejected(fault);
       if (meant.length === 0) {
         return rejected(`the token is for ${terms.audiences.join(', ')}, not for ${audiences.join(', ')}`);
@@ -96,6 +109,22 @@ function existenceFault(
     return `the ${bound.kind.toLowerCase()} ${namespace}/${bound.name} that the token is bound to is gone`;
   }
   return undefined;
+}
+
+/** A token that is kept in a secret is good for as long as it is in there. */
+function keptFault(
+  { namespace, keptIn }: TokenTerms,
+  token: string,
+  { find }: AccountTokenDeps,
+): string | undefined {
+  if (keptIn === undefined) return undefined;
+  const secret = find('Secret', namespace, keptIn);
+  const held = secret === undefined ? undefined : typed<Secret>(secret).data?.['token'];
+  const isGood =
+    secret?.metadata.deletionTimestamp === undefined &&
+    held !== undefined &&
+    Buffer.from(held, 'base64').toString('latin1') === token;
+  return isGood ? undefined : `the secret ${namespace}/${keptIn} does not hold the token any more`;
 }
 
 function isLongGone({ metadata: { deletionTimestamp } }: ApiObject, nowMs: number): boolean {

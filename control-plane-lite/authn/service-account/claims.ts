@@ -18,6 +18,8 @@ export interface TokenSubject {
 
 export interface TokenTerms extends TokenSubject {
   readonly issuer: string;
+  /** Secret that has to hold this very token, where it is one of those kept in secrets. */
+  readonly keptIn?: string;
   readonly audiences: readonly string[];
   readonly issuedSeconds: number;
   readonly expiresSeconds: number;
@@ -103,4 +105,53 @@ function boundObject(own: Members): BoundObject | undefined {
     if (named !== undefined) return { kind, ...named };
   }
   return undefined;
+}
+
+/** What a token says that is kept in a secret: it has no end but that of the secret. */
+export function keptClaimsOf(
+  { namespace, account, secret }: KeptSubject,
+  issuer: string,
+  domain: string,
+): Readonly<Record<string, unknown>> {
+  const key = (name: string): string => `${domain}/serviceaccount/${name}`;
+  return {
+    iss: issuer,
+    [key('namespace')]: namespace,
+    [key('secret.name')]: secret,
+    [key('service-account.name')]: account.name,
+    [key('service-account.uid')]: account.uid,
+    sub: accountUser(namespace, account.name),
+  };
+}
+
+export interface KeptSubject {
+  readonly namespace: string;
+  readonly account: NamedObject;
+  /** Name of the secret that keeps the token. */
+  readonly secret: string;
+}
+
+/** Reads claims of a token that is kept in a secret; such tokens are for the server alone. `undefined`: they are
+ *  others. */
+export function parseKeptClaims(
+  claims: Members,
+  domain: string,
+  audiences: readonly string[],
+): TokenTerms | undefined {
+  const read = (name: string): string => textOf(claims[`${domain}/serviceaccount/${name}`]);
+  const namespace = read('namespace');
+  const keptIn = read('secret.name');
+  const account = { name: read('service-account.name'), uid: read('service-account.uid') };
+  if ([namespace, keptIn, account.name, account.uid].includes('')) return undefined;
+  if (claims['sub'] !== accountUser(namespace, account.name)) return undefined;
+  return {
+    namespace,
+    account,
+    bound: undefined,
+    keptIn,
+    issuer: issuerOf(claims),
+    audiences,
+    issuedSeconds: 0,
+    expiresSeconds: Infinity,
+  };
 }

@@ -1,6 +1,6 @@
 /** Makes tokens for service accounts. */
 import type { KeyObject } from 'node:crypto';
-import { claimsOf, type TokenSubject } from './claims.ts';
+import { claimsOf, type KeptSubject, keptClaimsOf, type TokenSubject } from './claims.ts';
 import { signToken, type TokenKey } from './jwt.ts';
 
 export interface TokenIssuer {
@@ -13,12 +13,16 @@ export interface TokenIssuer {
     nowMs: number,
     seconds: number,
   ) => { readonly token: string; readonly expiresMs: number };
+  /** A token without end, to be kept in a secret. */
+  readonly issueKept: (subject: KeptSubject) => string;
 }
 
 export interface TokenIssuerOptions {
   readonly privateKey: KeyObject;
   readonly key: TokenKey;
   readonly issuer: string;
+  /** Issuer of the tokens that are kept in secrets. */
+  readonly keptIssuer: string;
   readonly audiences: readonly string[];
   /** Domain of the platform's claims. */
   readonly domain: string;
@@ -28,6 +32,7 @@ export function createTokenIssuer({
   privateKey,
   key,
   issuer,
+  keptIssuer,
   audiences,
   domain,
 }: TokenIssuerOptions): TokenIssuer {
@@ -39,5 +44,6 @@ export function createTokenIssuer({
       const terms = { ...subject, issuer, audiences: meant, issuedSeconds, expiresSeconds };
       return { token: signToken(claimsOf(terms, domain), privateKey, key), expiresMs: expiresSeconds * 1000 };
     },
+    issueKept: (subject) => signToken(keptClaimsOf(subject, keptIssuer, domain), privateKey, key),
   };
 }

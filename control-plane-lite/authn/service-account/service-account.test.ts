@@ -70,6 +70,7 @@ function setUp(objects: readonly ApiObject[], signer: KeyObject = EC) {
     privateKey: signer,
     key,
     issuer: ISSUER,
+    keptIssuer: 'kept',
     audiences: ['api'],
     domain: DOMAIN,
   });
@@ -78,6 +79,7 @@ function setUp(objects: readonly ApiObject[], signer: KeyObject = EC) {
     clock,
     keys: [tokenKey(EC)],
     issuers: [ISSUER],
+    keptIssuer: 'kept',
     audiences: ['api'],
     domain: DOMAIN,
     find: (kind, namespace, name) =>
@@ -97,7 +99,9 @@ function setUp(objects: readonly ApiObject[], signer: KeyObject = EC) {
       bearerToken,
       ...(audiences === undefined ? {} : { audiences }),
     });
-  return { clock, issue, ask, held };
+  const issueKept = (secret: string): string =>
+    issuer.issueKept({ namespace: 'n', account: subject.account, secret });
+  return { clock, issue, issueKept, ask, held };
 }
 
 describe('service accounts', () => {
@@ -180,5 +184,34 @@ describe('service accounts', () => {
     expect(ask(signToken(claims, EC, tokenKey(EC)))).toMatchObject({ kind: 'user' });
     const forged = { ...claims, sub: 'system:serviceaccount:n:admin' };
     expect(ask(signToken(forged, EC, tokenKey(EC)))).toMatchObject({ kind: 'rejected' });
+  });
+});
+
+describe('tokens that are kept in secrets', () => {
+  const secret = (token: string): ApiObject => ({
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: { name: 's', namespace: 'n' },
+    data: { token: Buffer.from(token).toString('base64') },
+  });
+
+  test('let the account in for as long as the secret holds them', async () => {
+    const { issueKept, ask, held, clock } = setUp([account()]);
+    const token = issueKept('s');
+    expect(ask(token)).toMatchObject({ kind: 'rejected' });
+    held.push(secret(token));
+    await clock.advance(1e12);
+    expect(ask(token)).toMatchObject({ kind: 'user', user: { name: 'system:serviceaccount:n:robot' } });
+    held[1] = secret('another');
+    expect(ask(token)).toMatchObject({ kind: 'rejected' });
+  });
+
+  test('are for the server alone, and end with the account', () => {
+    const { issueKept, ask, held } = setUp([account()]);
+    const token = issueKept('s');
+    held.push(secret(token));
+    expect(ask(token, ['vault'])).toMatchObject({ kind: 'rejected' });
+    held.shift();
+    expect(ask(token)).toMatchObject({ kind: 'rejected' });
   });
 });

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { Agent, request } from 'undici';
+import { API_ALONE } from '#plane/testing/test-plane.ts';
 import { eventually } from '../../../testing/wait.ts';
 import { type Credentials, credentialsIn } from '../fuzz/plane-child.ts';
 
@@ -76,7 +77,8 @@ export async function startProgram(
   flags: readonly string[] = [],
   entry: string = SOURCE,
 ): Promise<Program> {
-  const child = start(['--data-dir', dir, '--bind-address=127.0.0.1', '--secure-port=0', ...flags], entry);
+  const own = ['--data-dir', dir, '--bind-address=127.0.0.1', '--secure-port=0'];
+  const child = start([...own, ...API_ALONE, ...flags], entry);
   const said = new Promise<RegExpExecArray>((resolve) => {
     child.process.stdout?.on('data', () => {
       const found = /serves (\S+);.* --kubeconfig (\S+)/.exec(child.stdout());

@@ -1,0 +1,41 @@
+/** Waits for objects that somebody is about to make. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { CachedObject } from '../../cache/contract.ts';
+import type { ObjectSource } from '../deps.ts';
+
+export interface Awaiter {
+  /** The object once it is there; `undefined` after the time. */
+  wait(key: string, timeoutMs: number): Promise<CachedObject | undefined>;
+}
+
+export function createAwaiter({
+  source,
+  clock,
+}: {
+  readonly source: Pick<ObjectSource, 'get' | 'follow'>;
+  readonly clock: Pick<Clock, 'setTimer'>;
+}): Awaiter {
+  const waiting = new Map<string, Set<(found: CachedObject | undefined) => void>>();
+  source.follow(({ type, current }) => {
+    if (type === 'DELETED' || waiting.size === 0) return;
+    for (const tell of waiting.get(current.key) ?? []) tell(current);
+  });
+  return {
+    wait(key, timeoutMs) {
+      const known = source.get(key);
+      if (known !== undefined) return Promise.resolve(known);
+      return new Promise((resolve) => {
+        const waiters = waiting.get(key) ?? new Set();
+        waiting.set(key, waiters);
+        const tell = (found: CachedObject | undefined): void => {
+          timer.cancel();
+          waiters.delete(tell);
+          if (waiters.size === 0) waiting.delete(key);
+          resolve(found);
+        };
+        const timer = clock.setTimer(() => tell(undefined), timeoutMs);
+        waiters.add(tell);
+      });
+    },
+  };
+}

@@ -1,0 +1,57 @@
+/** The volume with which containers reach the API as their account: a token that is renewed, the authority of the
+ *  server, and the namespace. */
+import type { Container, Pod, Volume, VolumeMount } from '#api/schema/gen/core-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiObject } from '../../resources/contract.ts';
+import { draftSpec, typed } from '../../resources/view.ts';
+import { generateName } from '../../verbs/names.ts';
+
+/** An hour, and a little by which such tokens are told from those that somebody asked for. */
+const TOKEN_SECONDS = 3607;
+const FILE_MODE = 0o644;
+
+/** ConfigMap of each namespace that holds the server's authority. */
+export const rootCaName = ({ componentPrefix }: Vocabulary): string => `${componentPrefix}-root-ca.crt`;
+
+export const tokenMountPath = ({ domain }: Vocabulary): string => `/var/run/secrets/${domain}/serviceaccount`;
+
+function tokenVolume(name: string, vocabulary: Vocabulary): Volume {
+  return {
+    name,
+    projected: {
+      sources: [
+        { serviceAccountToken: { expirationSeconds: TOKEN_SECONDS, path: 'token' } },
+        { configMap: { name: rootCaName(vocabulary), items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+        {
+          downwardAPI: {
+            items: [{ path: 'namespace', fieldRef: { apiVersion: 'v1', fieldPath: 'metadata.namespace' } }],
+          },
+        },
+      ],
+      defaultMode: FILE_MODE,
+    },
+  };
+}
+
+/** Mounts the volume wherever nothing is mounted in its place. Changes the draft. */
+export function mountToken(draft: ApiObject, vocabulary: Vocabulary): void {
+  const { spec: pod } = typed<Pod>(draft);
+  if (pod === undefined) return;
+  const prefix = `${vocabulary.componentPrefix}-api-access-`;
+  const mountPath = tokenMountPath(vocabulary);
+  const given = pod.volumes?.find(({ name }) => name.startsWith(prefix));
+  const name = given?.name ?? generateName(prefix);
+  const mount: VolumeMount = { name, readOnly: true, mountPath };
+  let mounted = false;
+  const mountIn = (containers: readonly Container[]): readonly Container[] =>
+    containers.map((container) => {
+      const mounts = container.volumeMounts ?? [];
+      if (mounts.some((each) => each.mountPath === mountPath)) return container;
+      mounted = true;
+      return { ...container, volumeMounts: [...mounts, { ...mount }] };
+    });
+  const spec = draftSpec<NonNullable<Pod['spec']>>(draft);
+  if (pod.initContainers !== undefined) spec.initContainers = mountIn(pod.initContainers);
+  spec.containers = mountIn(pod.containers ?? []);
+  if (given === undefined && mounted) spec.volumes = [...(pod.volumes ?? []), tokenVolume(name, vocabulary)];
+}

@@ -1,0 +1,103 @@
+/** The admission plugins that the configuration asks for. */
+
+import { notFound } from '#api/meta/status-errors.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { createCertificateAdmission } from '../admission/certificate-requests.ts';
+import type { AdmissionPlugin } from '../admission/contract.ts';
+import type { AdmissionDeps, ObjectSource } from '../admission/deps.ts';
+import { type AdmissionPluginName, enabledPlugins } from '../admission/names.ts';
+import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { createNodeRestriction } from '../admission/node-restriction.ts';
+import { createRbacEscalation } from '../admission/rbac-escalation.ts';
+import { createServiceAccountAdmission } from '../admission/service-account.ts';
+import type { Cache, CachedObject } from '../cache/contract.ts';
+import type { ServerConfig } from '../config/settings.ts';
+import type { ResourceRegistry } from '../resources/registry.ts';
+import type { Access } from './access.ts';
+
+export interface AdmissionParts {
+  readonly config: ServerConfig;
+  readonly vocabulary: Vocabulary;
+  readonly clock: AdmissionDeps['clock'];
+  readonly gates: ReadonlySet<string>;
+  readonly cache: Cache;
+  readonly registry: ResourceRegistry;
+  readonly access: Access;
+}
+
+type Make = (deps: AdmissionDeps, parts: AdmissionParts) => AdmissionPlugin | undefined;
+
+/** Plugins of certificate requests are made together. */
+const certificatePlugin =
+  (name: AdmissionPluginName): Make =>
+  (deps) =>
+    createCertificateAdmission(deps).find((plugin) => plugin.name === name);
+
+const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
+  NamespaceLifecycle: (_, { cache, registry, vocabulary }) => {
+    const namespaces = registry.find('', 'v1', 'namespaces');
+    if (namespaces === undefined) return undefined;
+    return createNamespaceLifecycle({ cache, namespaces: namespaces.storage, vocabulary });
+  },
+  ServiceAccount: createServiceAccountAdmission,
+  NodeRestriction: ({ vocabulary, objects }) => {
+    const finder = (plural: string) => existing(objects('', plural), plural);
+    const [findPod, findNode] = [finder('pods'), finder('nodes')];
+    return createNodeRestriction({
+      vocabulary,
+      findPod: (namespace, name) => findPod(`${namespace}/${name}`, name),
+      findNode: (name) => findNode(name, name),
+    });
+  },
+  CertificateApproval: certificatePlugin('CertificateApproval'),
+  CertificateSigning: certificatePlugin('CertificateSigning'),
+  CertificateSubjectRestriction: certificatePlugin('CertificateSubjectRestriction'),
+};
+
+/** In the order in which they are to be asked. */
+export function createAdmissionPlugins(parts: AdmissionParts): readonly AdmissionPlugin[] {
+  const { config, access, vocabulary, clock, gates } = parts;
+  const { authorizer, rbac, rbacGroup: group } = access;
+  const objects = objectSources(parts);
+  const deps: AdmissionDeps = { vocabulary, clock, gates, authorizer, objects };
+  const named = enabledPlugins(config.enableAdmissionPlugins, config.disableAdmissionPlugins);
+  return [
+    ...named.flatMap((name) => PLUGINS[name](deps, parts) ?? []),
+    // No plugin to be switched off: without it RBAC is none.
+    ...(rbac === undefined ? [] : [createRbacEscalation({ rbac, authorizer, group })]),
+  ];
+}
+
+const NOTHING: ObjectSource = {
+  get: () => undefined,
+  find: () => Promise.resolve(undefined),
+  follow: () => ({ close: () => undefined }),
+};
+
+function objectSources({ cache, registry }: AdmissionParts): AdmissionDeps['objects'] {
+  return (group, plural) => {
+    const resource = registry.find(group, 'v1', plural);
+    if (resource === undefined) return NOTHING;
+    const objects = cache.resource(resource.storage);
+    return {
+      get: (key) => objects.get(key),
+      async find(key) {
+        const known = objects.get(key);
+        if (known !== undefined) return known;
+        // It may have been made by another server a moment ago.
+        await cache.waitForNewest();
+        return objects.get(key);
+      },
+      follow: (listener) => objects.follow(listener),
+    };
+  };
+}
+
+/** Finds what has to be there. @throws StatusError NotFound */
+const existing =
+  (source: ObjectSource, plural: string) =>
+  async (key: string, name: string): Promise<CachedObject> => {
+    const found = await source.find(key);
+    if (found === undefined) throw notFound({ group: '', name: plural }, name);
+    return found;
+  };
