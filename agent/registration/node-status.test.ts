@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest';
+import type { Node, NodeCondition } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { MACHINE } from './machine.fixture.ts';
+import { decideImages } from './node-images.ts';
+import { decideStatus, type StatusInputs, type StatusRules } from './node-status.ts';
+import { nodeWords } from './words.ts';
+
+const RULES: StatusRules = {
+  words: nodeWords(VOCABULARIES.plat),
+  agentVersion: 'v1',
+  serverPort: 10250,
+  addresses: { nodeIP: '', hostname: 'n1' },
+  resources: {
+    maxPods: 110,
+    podsPerCore: 0,
+    systemReserved: {},
+    platReserved: {},
+    reservedSystemCPUs: '',
+    evictionHard: {},
+    ignoreEviction: false,
+    localStorage: true,
+  },
+};
+const INPUTS: StatusInputs = {
+  facts: MACHINE,
+  runtimeVersion: 'containerd://1.6.20',
+  troubles: [],
+  pressure: { memory: false, disk: false, pid: false },
+};
+const NODE: Node = { metadata: { name: 'n1' } };
+const T0 = Date.parse('2026-01-01T00:00:00Z');
+const T1 = T0 + 60_000;
+
+const typed = (conditions: readonly NodeCondition[] | undefined, type: string) =>
+  conditions?.find((condition) => condition.type === type);
+const first = decideStatus(NODE, INPUTS, RULES, T0);
+const known: Node = { ...NODE, status: first.status };
+
+describe('decideStatus', () => {
+  test('tells all of a new node', () => {
+    expect(first.status).toMatchObject({
+      addresses: [
+        { type: 'InternalIP', address: '10.0.0.5' },
+        { type: 'Hostname', address: 'n1' },
+      ],
+      daemonEndpoints: { nodeAgentEndpoint: { Port: 10250 } },
+      nodeInfo: {
+        bootID: 'boot-1',
+        nodeAgentVersion: 'v1',
+        platProxyVersion: 'v1',
+        operatingSystem: 'linux',
+      },
+    });
+    const about = { lastHeartbeatTime: '2026-01-01T00:00:00Z', lastTransitionTime: '2026-01-01T00:00:00Z' };
+    expect(first.status.conditions).toEqual([
+      {
+        type: 'MemoryPressure',
+        status: 'False',
+        ...about,
+        reason: 'NodeAgentHasSufficientMemory',
+        message: 'nodeagent has sufficient memory available',
+      },
+      {
+        type: 'DiskPressure',
+        status: 'False',
+        ...about,
+        reason: 'NodeAgentHasNoDiskPressure',
+        message: 'nodeagent has no disk pressure',
+      },
+      {
+        type: 'PIDPressure',
+        status: 'False',
+        ...about,
+        reason: 'NodeAgentHasSufficientPID',
+        message: 'nodeagent has sufficient PID available',
+      },
+      {
+        type: 'Ready',
+        status: 'True',
+        ...about,
+        reason: 'NodeAgentReady',
+        message: 'nodeagent is posting ready status',
+      },
+    ]);
+  });
+
+  test('moves the transition time only when a condition turns, and tells of it', () => {
+    const pressed = { ...INPUTS, troubles: ['a', 'b'], pressure: { memory: true, disk: false, pid: false } };
+    const { status, events } = decideStatus(known, pressed, RULES, T1);
+    const at = '2026-01-01T00:01:00Z';
+    expect(typed(status.conditions, 'Ready')).toMatchObject({
+      status: 'False',
+      reason: 'NodeAgentNotReady',
+      message: '[a, b]',
+      lastTransitionTime: at,
+    });
+    expect(typed(status.conditions, 'MemoryPressure')).toMatchObject({
+      status: 'True',
+      reason: 'NodeAgentHasInsufficientMemory',
+      lastTransitionTime: at,
+    });
+    expect(typed(status.conditions, 'DiskPressure')).toMatchObject({
+      lastHeartbeatTime: at,
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    });
+    expect(events).toEqual([
+      {
+        type: 'Normal',
+        reason: 'NodeHasInsufficientMemory',
+        message: 'Node n1 status is now: NodeHasInsufficientMemory',
+      },
+      { type: 'Normal', reason: 'NodeNotReady', message: 'Node n1 status is now: NodeNotReady' },
+    ]);
+  });
+
+  test('leaves conditions of others where they are', () => {
+    const theirs = { type: 'NetworkUnavailable', status: 'False' };
+    const node = { ...NODE, status: { conditions: [theirs] } };
+    expect(decideStatus(node, INPUTS, RULES, T1).status.conditions?.[0]).toBe(theirs);
+  });
+
+  test.each([
+    [
+      'a disk that cannot be read',
+      { ...MACHINE, rootBytes: undefined },
+      /missing node capacity.*ephemeral-storage/,
+    ],
+    [
+      'no address',
+      { ...MACHINE, network: { ...MACHINE.network, defaultRoutes: [] } },
+      /no interface with an address/,
+    ],
+  ])('is not ready with %s', (_, { rootBytes, ...rest }, message) => {
+    const facts = rootBytes === undefined ? rest : { ...rest, rootBytes };
+    const ready = typed(decideStatus(NODE, { ...INPUTS, facts }, RULES, T0).status.conditions, 'Ready');
+    expect(ready).toMatchObject({ status: 'False', message: expect.stringMatching(message) as unknown });
+  });
+
+  test('keeps the addresses it had while it has none, and what it does not know', () => {
+    const facts = { ...MACHINE, network: { ...MACHINE.network, defaultRoutes: [] } };
+    const status = { ...first.status, images: [{ names: ['a'] }], volumesInUse: ['v'] };
+    const next = decideStatus({ ...NODE, status }, { ...INPUTS, facts }, RULES, T1).status;
+    expect(next).toMatchObject({ addresses: status.addresses, images: status.images, volumesInUse: ['v'] });
+  });
+
+  test('tells of a reboot once', () => {
+    const facts = { ...MACHINE, bootID: 'boot-2' };
+    const { status, events } = decideStatus(known, { ...INPUTS, facts }, RULES, T1);
+    expect(events).toEqual([
+      { type: 'Warning', reason: 'Rebooted', message: 'Node n1 has been rebooted, boot id: boot-2' },
+    ]);
+    expect(decideStatus({ ...NODE, status }, { ...INPUTS, facts }, RULES, T1).events).toEqual([]);
+  });
+
+  test('says that programs are confined', () => {
+    const facts = { ...MACHINE, appArmor: true };
+    const { conditions } = decideStatus(NODE, { ...INPUTS, facts }, RULES, T0).status;
+    expect(typed(conditions, 'Ready')?.message).toBe('nodeagent is posting ready status. AppArmor enabled');
+  });
+
+  test('has no port where it serves none', () => {
+    const { serverPort: _, ...rules } = RULES;
+    expect(decideStatus(NODE, INPUTS, rules, T0).status).not.toHaveProperty('daemonEndpoints');
+  });
+});
+
+describe('decideImages', () => {
+  const images = [
+    { digests: ['a@sha256:1'], tags: ['a:1', 'a:2', 'a:3', 'a:4', 'a:5'], sizeBytes: 10 },
+    { digests: [], tags: [], sizeBytes: 0 },
+    { digests: ['c@sha256:3'], tags: ['c:1'], sizeBytes: 30 },
+  ];
+  test.each([
+    [-1, ['c@sha256:3', 'a@sha256:1', undefined]],
+    [1, ['c@sha256:3']],
+    [0, []],
+  ])('tells of the %d largest', (most, names) => {
+    expect(decideImages(images, most).map((image) => image.names?.[0])).toEqual(names);
+  });
+
+  test('tells of five names of an image, and of no size that is not known', () => {
+    const [, second, third] = decideImages(images, -1);
+    expect(second?.names).toEqual(['a@sha256:1', 'a:1', 'a:2', 'a:3', 'a:4']);
+    expect(third).toEqual({});
+  });
+});
