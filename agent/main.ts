@@ -56,7 +56,7 @@ async function runLocked(config: AgentConfig, origins: Origins, node: string, lo
     ? await (await import('./wiring/api-side.ts')).createApiSide(base)
     : undefined;
   const podSide = await createPodSide(base, runtimeSide, apiSide?.parts);
-  const servers = await startServers(base, runtimeSide, podSide);
+  const servers = await startServers(base, runtimeSide, podSide, apiSide?.access);
   const notifier = await createSystemdNotifier(
     { clock: base.clock, log, openSender: openDatagramSender },
     parseNotifyEnvironment(process.env, process.pid),

@@ -89,6 +89,10 @@ export class TestAgent implements AsyncDisposable {
       `--pod-logs-dir=${this.logs}`,
       `--container-logs-dir=${join(this.folder, 'links')}`,
       '--healthz-port=0',
+      // A test that wants it says so, and on which port.
+      ...([...more, ...flags].some((flag) => flag.startsWith('--enable-server'))
+        ? []
+        : ['--enable-server=false']),
       '--hostname-override=n1',
     ];
     const log = openSync(agentLog(this), 'a');

@@ -66,13 +66,15 @@ export async function portForwardUrl(
   return url;
 }
 
-interface Running {
+/** A container that runs, and what it was made from. */
+export interface Running {
   readonly id: string;
   readonly spec: ContainerSpec;
 }
 
-function runningContainer(
-  { view, defaultContainerKey }: StreamUrlDeps,
+/** @throws StatusError when the container is unknown or does not run */
+export function runningContainer(
+  { view, defaultContainerKey }: Pick<StreamUrlDeps, 'view' | 'defaultContainerKey'>,
   { pod }: PodEntry,
   name: string | undefined,
 ): Running {

@@ -12,9 +12,11 @@ import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
 import type { PodSide } from './pod-side.ts';
 import type { ServerParts } from './server-parts.ts';
+import type { ServerAccess } from './servers.ts';
 
 export interface ApiSide extends AsyncDisposable {
   readonly parts: ServerParts;
+  readonly access: ServerAccess;
   /** Everything that goes on between the agent and the server, until the signal fires. Never rejects. */
   run(podSide: Pick<PodSide, 'manager' | 'sources'>, signal: AbortSignal): Promise<void>;
 }
@@ -36,6 +38,7 @@ export async function createApiSide(base: Base): Promise<ApiSide> {
 
   return {
     parts: { source, ended: (pod, status) => statuses.ended(pod, status) },
+    access: { create: (address, object, signal) => client.create(address, object, signal) },
     async run({ manager }, signal) {
       local = () =>
         manager.entries().flatMap(({ pod, status, origin }) => {

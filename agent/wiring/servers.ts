@@ -6,6 +6,8 @@ import { addEphemeralContainer } from '../server/ephemeral-container.ts';
 import { healthRoutes } from '../server/health.ts';
 import { type RunningServer, serveHttp } from '../server/http.ts';
 import { localApiRoutes } from '../server/local-api.ts';
+import type { CreateReview } from '../server/node/reviews.ts';
+import { runsNodeServer } from '../server/node/runs.ts';
 import { attachUrl, execUrl, portForwardUrl } from '../server/stream-urls.ts';
 import { parseKindWord } from '../sources/applied.ts';
 import { AGENT_VERSION } from '../version.ts';
@@ -13,11 +15,37 @@ import type { Base } from './base.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 
+/** What the servers take from an API server, for an agent that has one. */
+export interface ServerAccess {
+  /** Makes reviews there. */
+  readonly create: CreateReview;
+}
+
 export async function startServers(
+  base: Base,
+  runtimeSide: RuntimeSide,
+  podSide: PodSide,
+  access?: ServerAccess,
+): Promise<readonly Pick<RunningServer, 'close'>[]> {
+  const { config, log } = base;
+  const servers: Pick<RunningServer, 'close'>[] = [await startLocalApi(base, runtimeSide, podSide)];
+  if (config.healthzPort > 0) {
+    const { healthzBindAddress: address, healthzPort: port } = config;
+    servers.push(await serveHttp({ log, routes: healthRoutes() }, { kind: 'tcp', address, port }));
+  }
+  if (runsNodeServer(config, base.origins, access !== undefined)) {
+    // It takes memory that a node without it has better uses for.
+    const { startNode } = await import('./node-server.ts');
+    servers.push(await startNode(base, runtimeSide, podSide, access?.create));
+  }
+  return servers;
+}
+
+function startLocalApi(
   base: Base,
   { connection, identity, view }: RuntimeSide,
   { manager, objects, sources, applied }: PodSide,
-): Promise<readonly RunningServer[]> {
+): Promise<RunningServer> {
   const { config, log, vocabulary } = base;
   const { podLogsDir } = config;
   const defaultContainerKey = vocabulary.defaultContainer;
@@ -56,12 +84,7 @@ export async function startServers(
         runtimeVersion: identity.version(),
       }),
   });
-  const servers = [await serveHttp({ log, routes }, { kind: 'unix', path: config.socketPath })];
-  if (config.healthzPort > 0) {
-    const { healthzBindAddress: address, healthzPort: port } = config;
-    servers.push(await serveHttp({ log, routes: healthRoutes() }, { kind: 'tcp', address, port }));
-  }
-  return servers;
+  return serveHttp({ log, routes }, { kind: 'unix', path: config.socketPath });
 }
 
 const ephemeralRules = ({ config, vocabulary }: Base) => ({

@@ -9,7 +9,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [{ name: 'enable-server', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Run the server of the agent.',
   },
   {
@@ -19,7 +19,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     default: '0.0.0.0',
     inFile: true,
     flags: [{ name: 'address', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Address of the server; 0.0.0.0 or :: is all.',
   },
   {
@@ -30,7 +30,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'port', deprecated: 'config-file' }],
     range: [1, 65535],
-    acted: false,
+    acted: true,
     help: 'Port of the server.',
   },
   {
@@ -42,7 +42,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'read-only-port', deprecated: 'config-file' }],
     range: [0, 65535],
-    acted: false,
+    acted: true,
     help: 'Port of the server without authentication; 0 is off.',
   },
   {
@@ -75,7 +75,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'tls-cert-file', deprecated: 'config-file' }],
     isPath: true,
-    acted: false,
+    acted: true,
     help: 'Certificate of the server, intermediate ones after it. Made by itself if not given.',
   },
   {
@@ -86,7 +86,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'tls-private-key-file', deprecated: 'config-file' }],
     isPath: true,
-    acted: false,
+    acted: true,
     help: 'Private key of the certificate.',
   },
   {
@@ -96,7 +96,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     default: [],
     inFile: true,
     flags: [{ name: 'tls-cipher-suites', deprecated: 'config-file' }],
-    acted: false,
+    acted: true,
     help: 'Cipher suites of the server; the default is the choice of Node.js.',
   },
   {
@@ -107,7 +107,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'tls-min-version', deprecated: 'config-file' }],
     enum: ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'],
-    acted: false,
+    acted: true,
     help: 'Lowest TLS version of the server.',
   },
   {
@@ -129,7 +129,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     fileDefault: false,
     inFile: true,
     flags: [{ name: 'anonymous-auth', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Serve requests that no method recognised as the anonymous user.',
   },
   {
@@ -140,7 +140,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     fileDefault: true,
     inFile: true,
     flags: [{ name: 'authentication-token-webhook', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Let the API server check bearer tokens.',
   },
   {
@@ -150,7 +150,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     default: '2m0s',
     inFile: true,
     flags: [{ name: 'authentication-token-webhook-cache-ttl', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'How long answers about tokens are kept.',
   },
   {
@@ -161,7 +161,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'client-ca-file', deprecated: 'config-file', inSpec: true }],
     isPath: true,
-    acted: false,
+    acted: true,
     help: 'Certificate authorities whose client certificates are accepted.',
   },
   {
@@ -173,7 +173,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'authorization-mode', deprecated: 'config-file', inSpec: true }],
     enum: ['AlwaysAllow', 'Webhook'],
-    acted: false,
+    acted: true,
     help: 'Who may do what: everyone everything, or as the API server answers.',
   },
   {
@@ -183,7 +183,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     default: '5m0s',
     inFile: true,
     flags: [{ name: 'authorization-webhook-cache-authorized-ttl', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'How long a granted permission is kept.',
   },
   {
@@ -195,7 +195,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     flags: [
       { name: 'authorization-webhook-cache-unauthorized-ttl', deprecated: 'config-file', inSpec: true },
     ],
-    acted: false,
+    acted: true,
     help: 'How long a refused permission is kept.',
   },
   {
@@ -205,7 +205,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [{ name: 'enable-debugging-handlers', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Serve logs, exec, attach and port forwarding.',
   },
   {
@@ -215,7 +215,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [],
-    acted: false,
+    acted: true,
     help: 'Serve the logs of the system.',
   },
   {
@@ -225,7 +225,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [],
-    acted: false,
+    acted: true,
     help: 'Serve profiles.',
   },
   {
@@ -245,7 +245,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     default: '4h0m0s',
     inFile: true,
     flags: [{ name: 'streaming-connection-idle-timeout', deprecated: 'config-file' }],
-    acted: false,
+    acted: true,
     help: 'Idle time after which a streaming connection is closed; 0 never.',
   },
 ];

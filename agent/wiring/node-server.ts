@@ -1,0 +1,135 @@
+/** The node's own server, wired. Loaded only by an agent that runs it. */
+import { readFile, statfs } from 'node:fs/promises';
+import { configzBody } from '../config/effective.ts';
+import { createExecCalls } from '../probes/exec-sync.ts';
+import { containerLogs } from '../server/container-logs.ts';
+import { type NodeServer, type NodeServerDeps, startNodeServer } from '../server/node/node-server.ts';
+import { type CreateReview, createReviews, type Reviews } from '../server/node/reviews.ts';
+import { selfSignedIdentity } from '../server/node/self-signed.ts';
+import { createSummary, type FsSpace } from '../server/node/stats/summary.ts';
+import { fileTls, fixedTls, type TlsSource } from '../server/node/tls-source.ts';
+import { watchFiles } from '../server/node/watched-files.ts';
+import { attachUrl, execUrl, portForwardUrl, runningContainer } from '../server/stream-urls.ts';
+import type { Base } from './base.ts';
+import type { PodSide } from './pod-side.ts';
+import type { RuntimeSide } from './runtime-side.ts';
+
+/** The system's logs, which `/logs/` shows. */
+const SYSTEM_LOGS = '/var/log';
+/** @param create makes reviews on the API server; undefined where there is none
+ *  @throws Error for a file that can't be read, or an address that is taken */
+export async function startNode(
+  base: Base,
+  runtimeSide: RuntimeSide,
+  podSide: PodSide,
+  create: CreateReview | undefined,
+): Promise<NodeServer> {
+  const { config, vocabulary, log, node } = base;
+  const { authentication, authorization } = config;
+  return startNodeServer(await serverDeps(base, runtimeSide, podSide, create), {
+    address: config.address,
+    port: config.port,
+    readOnlyPort: config.readOnlyPort,
+    nodeName: node,
+    metricsPrefix: vocabulary.agentComponent,
+    access: {
+      tokens: authentication.webhook.enabled,
+      anonymous: authentication.anonymous.enabled,
+      mode: authorization.mode,
+    },
+    cipherSuites: config.tlsCipherSuites,
+    minVersion: config.tlsMinVersion,
+    debuggingHandlers: config.enableDebuggingHandlers,
+    profilingHandler: config.enableProfilingHandler,
+    systemLogs: config.enableSystemLogHandler ? SYSTEM_LOGS : undefined,
+    streamIdleMs: config.streamingConnectionIdleTimeout,
+  }).catch((cause: unknown) => {
+    log.error({ port: config.port, readOnlyPort: config.readOnlyPort }, 'Node server was not started');
+    throw cause;
+  });
+}
+
+async function serverDeps(
+  base: Base,
+  runtimeSide: RuntimeSide,
+  { manager }: PodSide,
+  create: CreateReview | undefined,
+): Promise<NodeServerDeps> {
+  const { config, vocabulary, clock, log } = base;
+  const { connection, imageConnection, view } = runtimeSide;
+  const { podLogsDir } = config;
+  const { runtime } = connection;
+  const defaultContainerKey = vocabulary.defaultContainer;
+  const streams = { runtime, view, defaultContainerKey };
+  const { execSync } = createExecCalls({ runtime, clock });
+  const { clientCAFile } = config.authentication.x509;
+  const authorities = clientCAFile === '' ? undefined : await watchFiles({ clock, log }, [clientCAFile]);
+  return {
+    log: log.child({ component: 'server' }),
+    tls: await tlsSource(base),
+    clientAuthorities:
+      authorities === undefined
+        ? undefined
+        : { text: () => authorities.texts().join('\n'), onChange: authorities.onChange },
+    reviews: create === undefined ? undefined : reviewsOf(base, create),
+    configz: () => configzBody(config),
+    entries: () => manager.entries(),
+    find: (namespace, name) => manager.find(namespace, name),
+    sandboxes: () => view.sandboxes(),
+    containers: () => view.containers(),
+    logs: (entry, query, signal) =>
+      containerLogs({ view, podLogsDir, defaultContainerKey }, entry, query, signal),
+    exec: (entry, query) => execUrl(streams, entry, query),
+    attach: (entry, query) => attachUrl(streams, entry, query),
+    portForward: (entry, ports) => portForwardUrl(streams, entry, ports),
+    async run(entry, container, command, signal) {
+      const { id } = runningContainer(streams, entry, container);
+      const { exitCode, stdout, stderr } = await execSync(id, command, 0, signal);
+      return { exitCode, output: Buffer.concat([stdout, stderr]).toString('utf8') };
+    },
+    collect: createSummary(
+      {
+        runtime,
+        images: imageConnection.images,
+        container: (id) => view.container(id),
+        sandboxes: () => view.sandboxes(),
+        readProc: (path) => readFile(path, 'utf8'),
+        spaceOf,
+        clock,
+      },
+      { nodeName: base.node, rootDir: config.rootDir },
+    ),
+  };
+}
+
+function reviewsOf({ config, clock, vocabulary, node }: Base, create: CreateReview): Reviews {
+  const { cacheAuthorizedTTL, cacheUnauthorizedTTL } = config.authorization.webhook;
+  return createReviews(
+    { create, clock, vocabulary },
+    {
+      nodeName: node,
+      tokenTtlMs: config.authentication.webhook.cacheTTL,
+      allowedTtlMs: cacheAuthorizedTTL,
+      deniedTtlMs: cacheUnauthorizedTTL,
+    },
+  );
+}
+
+async function tlsSource({ config, vocabulary, clock, log, node, settings }: Base): Promise<TlsSource> {
+  const { tlsCertFile, tlsPrivateKeyFile, certDir: dir } = config;
+  if (tlsCertFile !== '') return fileTls(await watchFiles({ clock, log }, [tlsCertFile, tlsPrivateKeyFile]));
+  const fileName = vocabulary.agentComponent;
+  const addresses = [...settings.hostIPs(), '127.0.0.1'];
+  return fixedTls(await selfSignedIdentity({ dir, fileName, nodeName: node, addresses, nowMs: clock.now() }));
+}
+
+async function spaceOf(path: string): Promise<FsSpace> {
+  const { bsize, blocks, bavail, bfree, files, ffree } = await statfs(path);
+  return {
+    capacityBytes: blocks * bsize,
+    availableBytes: bavail * bsize,
+    usedBytes: (blocks - bfree) * bsize,
+    inodes: files,
+    inodesFree: ffree,
+  };
+}
