@@ -20,7 +20,9 @@ export function createObjectCache(
   function entryOf(object: ApiObject): CachedObject {
     const { name = '', namespace = '', labels = {} } = object.metadata;
     revision += 1;
+    const origin = { madeHere: false };
     return {
+      ...origin,
       key: namespace === '' ? name : `${namespace}/${name}`,
       namespace,
       name,
