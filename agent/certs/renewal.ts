@@ -6,6 +6,8 @@ import { type Attempts, type PersistDeps, persist } from './persist.ts';
 import { rotationTime, shareOf, validityOf } from './rotation.ts';
 
 export interface RenewalOptions extends Attempts<void> {
+  /** Whether nothing can be done just now; whoever changes that wakes the loop. Default: never. */
+  readonly isIdle?: () => boolean;
   /** The one there is; `undefined` if one must be had at once. */
   readonly current: () => Promise<X509Certificate | undefined>;
 }
@@ -22,6 +24,7 @@ export function createRenewal(deps: PersistDeps, options: RenewalOptions): Loop 
   return createLoop({
     clock,
     async step(signal) {
+      if (options.isIdle?.() === true) return undefined;
       const certificate = await options.current();
       const dueMs =
         certificate === undefined ? clock.now() : rotationTime(validityOf(certificate), shareOf(certificate));

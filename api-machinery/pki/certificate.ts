@@ -223,6 +223,11 @@ export function createAuthority(subject: Subject, notBefore: Date, notAfter: Dat
   };
 }
 
+/** A certificate (PEM) that its own key signs, of no authority. */
+export function issueSelfSigned(key: KeyObject, terms: CertificateTerms): string {
+  return makeCertificate(terms, { name: formatName(terms.subject), key }, false);
+}
+
 /** The subject of a certificate, exactly as it stands there. */
 function subjectOf(certificate: X509Certificate): der.Asn1 {
   const [body] = der.childrenOf(der.fromDer(certificate.raw));

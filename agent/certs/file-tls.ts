@@ -1,0 +1,80 @@
+/** A serving certificate that others keep in files. It is read again whenever one of its folders changes. */
+import { type FSWatcher, watch } from 'node:fs';
+import { dirname } from 'node:path';
+import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { createLoop } from '#api/kit/loop.ts';
+import type { CertificateFiles } from './files.ts';
+import { readPair, type StoredCertificate } from './store.ts';
+import { holdPair, type TlsSource } from './tls-source.ts';
+
+/** Files of a pair that cannot be used. */
+export class TlsFileError extends Error {
+  override readonly name = 'TlsFileError';
+  readonly reason = 'BadTlsFile';
+}
+
+const RETRY_MS = 30_000;
+
+interface FileTlsDeps {
+  readonly files: Pick<CertificateFiles, 'read'>;
+  readonly clock: Clock;
+  readonly log: Pick<Logger, 'warn'>;
+}
+
+interface FilePaths {
+  readonly certFile: string;
+  readonly keyFile: string;
+}
+
+/** @throws TlsFileError */
+async function load({ files }: FileTlsDeps, { certFile, keyFile }: FilePaths): Promise<StoredCertificate> {
+  const [certificate, key] = await Promise.all([files.read(certFile), files.read(keyFile)]);
+  if (certificate === undefined) throw new TlsFileError(`there is no certificate file ${certFile}`);
+  if (key === undefined) throw new TlsFileError(`there is no key file ${keyFile}`);
+  const pair = readPair(certificate, key);
+  if (pair !== undefined) return pair;
+  throw new TlsFileError(`${certFile} and ${keyFile} are not a certificate and its key, in PEM`);
+}
+
+/** @throws TlsFileError */
+export async function fileTls(deps: FileTlsDeps, paths: FilePaths): Promise<TlsSource> {
+  const held = holdPair(await load(deps, paths));
+
+  const loop = createLoop({
+    clock: deps.clock,
+    async step() {
+      held.set(await load(deps, paths));
+      return undefined;
+    },
+    // Between the writes of the two files they do not fit.
+    onError: (err) =>
+      deps.log.warn({ err }, 'Serving certificate could not be read again; it is tried again'),
+    retryMs: RETRY_MS,
+  });
+
+  function follow(folder: string): FSWatcher | undefined {
+    try {
+      const watcher = watch(folder, () => loop.wake());
+      watcher.on('error', (err) =>
+        deps.log.warn({ err, folder }, 'Serving certificate is no longer followed'),
+      );
+      return watcher;
+    } catch (thrown) {
+      deps.log.warn({ err: asError(thrown), folder }, 'Serving certificate cannot be followed');
+      return undefined;
+    }
+  }
+
+  return {
+    current: () => held.get(),
+    onChange: (listener) => held.onChange(listener),
+    async run(signal) {
+      const folders = new Set([dirname(paths.certFile), dirname(paths.keyFile)]);
+      const watchers = [...folders].map(follow);
+      loop.wake();
+      await loop.run(signal);
+      for (const watcher of watchers) watcher?.close();
+    },
+  };
+}

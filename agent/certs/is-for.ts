@@ -1,0 +1,10 @@
+/** Whether a certificate has all names that it is wanted for. Pure. */
+import type { X509Certificate } from 'node:crypto';
+import type { ServingNames } from './tls-source.ts';
+
+export function isFor(certificate: X509Certificate, { dnsNames, ipAddresses }: ServingNames): boolean {
+  return (
+    dnsNames.every((name) => certificate.checkHost(name, { subject: 'never' }) !== undefined) &&
+    ipAddresses.every((address) => certificate.checkIP(address) !== undefined)
+  );
+}
