@@ -1,0 +1,245 @@
+/** The lease and the status over time, at a server that is a table. */
+import { describe, expect, test } from 'vitest';
+import { asError, createFakeClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import type { Node, NodeStatus } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import type { ApiClient, Json } from '../api-client/client.ts';
+import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
+import { createServerContact } from './contact.ts';
+import { runLeaseKeeper } from './lease-keeper.ts';
+import { createStatusReporter } from './status-reporter.ts';
+
+const vocabulary = VOCABULARIES.plat;
+const NODE: Node = { metadata: { name: 'n1', uid: 'u1' }, status: { conditions: [] } };
+const rules = {
+  apiVersion: `coordination.${vocabulary.apiGroupDomain}/v1`,
+  namespace: 'leases',
+  nodeName: 'n1',
+  durationSeconds: 40,
+};
+const notFound = () => new ApiRequestError({ status: 404, reason: 'NotFound', message: 'no' });
+const conflict = () => new ApiRequestError({ status: 409, reason: 'Conflict', message: 'changed' });
+
+/** Keeps one lease, as a server would. */
+function createLeaseServer() {
+  const calls: string[] = [];
+  let lease: { metadata: { resourceVersion: string }; spec: unknown } | undefined;
+  let version = 0;
+  let fault: (() => Error) | undefined;
+  const answer = (call: string, work: () => Json): Promise<Json> => {
+    calls.push(call);
+    if (fault !== undefined) return Promise.reject(fault());
+    try {
+      return Promise.resolve(work());
+    } catch (thrown) {
+      return Promise.reject(asError(thrown));
+    }
+  };
+  const store = (object: Json): Json => {
+    version += 1;
+    lease = {
+      metadata: { ...(object['metadata'] as object), resourceVersion: String(version) },
+      spec: object['spec'],
+    };
+    return lease;
+  };
+  const client: Pick<ApiClient, 'get' | 'create' | 'update'> = {
+    get: () =>
+      answer('get', () => {
+        if (lease === undefined) throw notFound();
+        return lease;
+      }),
+    create: (_, object) =>
+      answer('create', () => {
+        if (lease !== undefined) throw conflict();
+        return store(object);
+      }),
+    update: (_, object) =>
+      answer('update', () => {
+        const { resourceVersion } = object['metadata'] as { resourceVersion: string };
+        if (lease === undefined) throw notFound();
+        if (lease.metadata.resourceVersion !== resourceVersion) throw conflict();
+        return store(object);
+      }),
+  };
+  return {
+    client,
+    calls,
+    fail: (create: (() => Error) | undefined) => void (fault = create),
+    remove: () => void (lease = undefined),
+    touch: () => void (lease = { metadata: { resourceVersion: 'other' }, spec: {} }),
+  };
+}
+
+function startKeeper(whenNode: () => Promise<Node> = () => Promise.resolve(NODE)) {
+  const clock = createFakeClock();
+  const server = createLeaseServer();
+  const contact = createServerContact({ clock, log: silentLogger });
+  const stop = new AbortController();
+  const running = runLeaseKeeper(
+    { client: server.client, clock, contact, whenNode, random: () => 0 },
+    { lease: rules, vocabulary },
+    stop.signal,
+  );
+  return {
+    clock,
+    server,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+describe('runLeaseKeeper', () => {
+  test('makes the lease and renews it each quarter of its duration, without asking for it', async () => {
+    await using world = startKeeper();
+    await world.clock.advance(0);
+    expect(world.server.calls).toEqual(['get', 'create']);
+    await world.clock.advance(9999);
+    expect(world.server.calls).toHaveLength(2);
+    await world.clock.advance(1);
+    await world.clock.advance(10_000);
+    expect(world.server.calls).toEqual(['get', 'create', 'update', 'update']);
+  });
+
+  test('makes none before there is a node', async () => {
+    const { promise, resolve } = Promise.withResolvers<Node>();
+    await using world = startKeeper(() => promise);
+    await world.clock.advance(60_000);
+    expect(world.server.calls).toEqual([]);
+    resolve(NODE);
+    await world.clock.advance(0);
+    expect(world.server.calls).toEqual(['get', 'create']);
+  });
+
+  test.each([
+    ['somebody else changed', 'touch', ['update', 'get', 'update']],
+    ['somebody took away', 'remove', ['update', 'get', 'create']],
+  ] as const)('takes the lease that %s', async (_, change, calls) => {
+    await using world = startKeeper();
+    await world.clock.advance(0);
+    world.server[change]();
+    await world.clock.advance(10_000);
+    expect(world.server.calls.slice(2)).toEqual(calls);
+  });
+
+  test('tries again soon while the server is away, and goes on in time when it is back', async () => {
+    await using world = startKeeper();
+    await world.clock.advance(0);
+    world.server.fail(() => new ServerUnreachableError('away'));
+    await world.clock.advance(12_000);
+    const tries = world.server.calls.length - 2;
+    expect(tries).toBeGreaterThan(3);
+    world.server.fail(undefined);
+    await world.clock.advance(8000);
+    expect(world.server.calls.slice(2 + tries).filter((call) => call === 'update')).toHaveLength(1);
+  });
+});
+
+const ready = (status: string, heartbeat: number) => ({
+  type: 'Ready',
+  status,
+  lastHeartbeatTime: new Date(heartbeat).toISOString(),
+});
+
+function startReporter() {
+  const clock = createFakeClock();
+  const patches: unknown[] = [];
+  const told: string[] = [];
+  let node: Node | undefined = NODE;
+  let word = 'True';
+  let fault: Error | undefined;
+  const contact = createServerContact({ clock, log: silentLogger });
+  const reporter = createStatusReporter(
+    {
+      client: {
+        patch: (_, { content }) => {
+          patches.push(content);
+          const { status } = content as { status: NodeStatus };
+          return fault === undefined ? Promise.resolve({ ...NODE, status }) : Promise.reject(fault);
+        },
+      },
+      clock,
+      log: silentLogger,
+      contact,
+      node: () => node,
+      note: (next) => (node = next),
+      decide: (before) => {
+        const turned = before.status?.conditions?.[0]?.status !== word;
+        return Promise.resolve({
+          status: { conditions: [ready(word, clock.now())] },
+          events: turned ? [{ type: 'Normal' as const, reason: word, message: '' }] : [],
+        });
+      },
+      tell: (events) => told.push(...events.map(({ reason }) => reason)),
+      reported: () => undefined,
+    },
+    { nodeName: 'n1', vocabulary, updateMs: 10_000, reportMs: 300_000 },
+  );
+  const stop = new AbortController();
+  const running = reporter.run(stop.signal);
+  return {
+    clock,
+    patches,
+    told,
+    reporter,
+    turn: (next: string) => void (word = next),
+    fail: (error: Error | undefined) => void (fault = error),
+    setNode: (next: Node | undefined) => void (node = next),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+describe('createStatusReporter', () => {
+  test('reports at once, then only what changed, and all is well every five minutes', async () => {
+    await using world = startReporter();
+    await world.clock.advance(0);
+    expect(world.patches).toHaveLength(1);
+    await world.clock.advance(299_000);
+    expect(world.patches).toHaveLength(1);
+    await world.clock.advance(1000);
+    expect(world.patches).toHaveLength(2);
+    world.turn('False');
+    await world.clock.advance(10_000);
+    expect(world.patches).toHaveLength(3);
+    expect(world.told).toEqual(['True', 'False']);
+  });
+
+  test('reports a change at once when it is woken', async () => {
+    await using world = startReporter();
+    await world.clock.advance(0);
+    world.turn('False');
+    world.reporter.wake();
+    await world.clock.advance(0);
+    expect(world.patches).toHaveLength(2);
+  });
+
+  test('tries again soon while the server is away, and tells of the change once', async () => {
+    await using world = startReporter();
+    world.fail(new ServerUnreachableError('away'));
+    await world.clock.advance(0);
+    await world.clock.advance(5000);
+    expect(world.patches.length).toBeGreaterThan(3);
+    expect(world.told).toEqual([]);
+    world.fail(undefined);
+    await world.clock.advance(10_000);
+    expect(world.told).toEqual(['True']);
+  });
+
+  test('says nothing while there is no node', async () => {
+    await using world = startReporter();
+    await world.clock.advance(0);
+    world.setNode(undefined);
+    await world.clock.advance(400_000);
+    expect(world.patches).toHaveLength(1);
+    world.setNode(NODE);
+    world.reporter.wake();
+    await world.clock.advance(0);
+    expect(world.patches).toHaveLength(2);
+  });
+});
