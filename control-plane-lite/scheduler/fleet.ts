@@ -4,14 +4,9 @@ import type { Requirement } from '#api/meta/selectors.ts';
 import { FleetNode } from './fleet-node.ts';
 import type { NodeInfo, PodInfo, PodShape, SchedulerWords } from './model.ts';
 import type { NodeFacts } from './node-facts.ts';
+import { createNominations } from './nominations.ts';
+import { createGroups, type PodGroup } from './pod-groups.ts';
 import type { Volumes } from './volumes.ts';
-
-/** Pods of one shape: how many are on which node. */
-export interface PodGroup {
-  readonly shape: PodShape;
-  readonly living: ReadonlyMap<NodeInfo, number>;
-  readonly terminating: ReadonlyMap<NodeInfo, number>;
-}
 
 /** What else decisions depend on. */
 export interface Surroundings {
@@ -32,6 +27,8 @@ export interface FleetView extends Surroundings {
   readonly groupsWithPodTerms: Iterable<PodGroup>;
   /** Nodes that have the image. */
   imageNodes(image: string): number;
+  /** Of all pods on nodes; above every priority if there are none. */
+  readonly lowestPriority: number;
   /** Pods for which room is made on the node. */
   nominated(nodeName: string): Iterable<PodInfo>;
 }
@@ -49,15 +46,6 @@ export interface Fleet extends FleetView {
   nominate(pod: PodInfo, nodeName: string): void;
   withdraw(key: string): void;
 }
-
-interface Group {
-  readonly shape: PodShape;
-  readonly living: Map<NodeInfo, number>;
-  readonly terminating: Map<NodeInfo, number>;
-}
-
-const hasPodTerms = ({ requiredAffinity, requiredAntiAffinity, preferredPodTerms }: PodShape): boolean =>
-  requiredAffinity.length + requiredAntiAffinity.length + preferredPodTerms.length > 0;
 
 /** By name, the zones taking turns. */
 function ordered(nodes: Iterable<NodeInfo>): readonly NodeInfo[] {
@@ -79,81 +67,31 @@ function ordered(nodes: Iterable<NodeInfo>): readonly NodeInfo[] {
   return result;
 }
 
-/** Counts pods by shape and node. */
-function createGroups(): {
-  readonly all: ReadonlyMap<PodShape, Group>;
-  readonly withPodTerms: ReadonlyMap<PodShape, Group>;
-  count(pod: PodInfo, node: NodeInfo, by: 1 | -1): void;
+/** On how many nodes each image is. */
+function createImageCounts(): {
+  nodes(image: string): number;
+  count(images: ReadonlyMap<string, number>, by: 1 | -1): void;
 } {
-  const all = new Map<PodShape, Group>();
-  const withPodTerms = new Map<PodShape, Group>();
+  const counts = new Map<string, number>();
   return {
-    all,
-    withPodTerms,
-    count({ shape, terminating }, node, by) {
-      let group = all.get(shape);
-      if (group === undefined) {
-        group = { shape, living: new Map(), terminating: new Map() };
-        all.set(shape, group);
-        if (hasPodTerms(shape)) withPodTerms.set(shape, group);
+    nodes: (image) => counts.get(image) ?? 0,
+    count(images, by) {
+      for (const image of images.keys()) {
+        const left = (counts.get(image) ?? 0) + by;
+        if (left === 0) counts.delete(image);
+        else counts.set(image, left);
       }
-      const counts = terminating ? group.terminating : group.living;
-      const left = (counts.get(node) ?? 0) + by;
-      if (left === 0) counts.delete(node);
-      else counts.set(node, left);
-      if (group.living.size > 0 || group.terminating.size > 0) return;
-      all.delete(shape);
-      withPodTerms.delete(shape);
     },
-  };
-}
-
-const NO_PODS: readonly PodInfo[] = [];
-
-/** Which pods wait for room on which node. */
-function createNominations(): {
-  of(nodeName: string): Iterable<PodInfo>;
-  set(pod: PodInfo, nodeName: string): void;
-  remove(key: string): void;
-} {
-  const byNode = new Map<string, Map<string, PodInfo>>();
-  const nodeOfPod = new Map<string, string>();
-  function remove(key: string): void {
-    const nodeName = nodeOfPod.get(key);
-    if (nodeName === undefined) return;
-    nodeOfPod.delete(key);
-    const pods = byNode.get(nodeName);
-    pods?.delete(key);
-    if (pods?.size === 0) byNode.delete(nodeName);
-  }
-  return {
-    of: (nodeName) => byNode.get(nodeName)?.values() ?? NO_PODS,
-    set(pod, nodeName) {
-      remove(pod.key);
-      nodeOfPod.set(pod.key, nodeName);
-      const pods = byNode.get(nodeName);
-      if (pods === undefined) byNode.set(nodeName, new Map([[pod.key, pod]]));
-      else pods.set(pod.key, pod);
-    },
-    remove,
   };
 }
 
 export function createFleet(surroundings: Surroundings): Fleet {
   const nodes = new Map<string, FleetNode>();
   const places = new Map<string, FleetNode>();
-  const imageCounts = new Map<string, number>();
+  const images = createImageCounts();
   const groups = createGroups();
   const nominations = createNominations();
   let order: readonly NodeInfo[] | undefined;
-
-  function countImages(images: ReadonlyMap<string, number>, by: 1 | -1): void {
-    for (const image of images.keys()) {
-      const left = (imageCounts.get(image) ?? 0) + by;
-      if (left === 0) imageCounts.delete(image);
-      else imageCounts.set(image, left);
-    }
-  }
 
   function removePod(key: string): ReturnType<Fleet['removePod']> {
     const node = places.get(key);
@@ -178,16 +116,19 @@ export function createFleet(surroundings: Surroundings): Fleet {
     get groupsWithPodTerms() {
       return groups.withPodTerms.values();
     },
-    imageNodes: (image) => imageCounts.get(image) ?? 0,
+    get lowestPriority() {
+      return groups.lowestPriority();
+    },
+    imageNodes: (image) => images.nodes(image),
     nominated: (nodeName) => nominations.of(nodeName),
     setNode(facts) {
-      countImages(facts.images, 1);
+      images.count(facts.images, 1);
       const known = nodes.get(facts.name);
       if (known === undefined || known.zone !== facts.zone) order = undefined;
       if (known === undefined) {
         nodes.set(facts.name, new FleetNode(facts));
       } else {
-        countImages(known.images, -1);
+        images.count(known.images, -1);
         known.set(facts);
       }
     },
@@ -196,14 +137,19 @@ export function createFleet(surroundings: Surroundings): Fleet {
       if (node === undefined) return [];
       const pods = [...node.pods.values()];
       for (const { key } of pods) removePod(key);
-      countImages(node.images, -1);
+      images.count(node.images, -1);
       nodes.delete(name);
       order = undefined;
       return pods;
     },
     addPod(pod, nodeName) {
-      removePod(pod.key);
       const node = nodes.get(nodeName);
+      const known = node?.pods.get(pod.key);
+      if (known?.shape === pod.shape && known.terminating === pod.terminating) {
+        node?.pods.set(pod.key, pod);
+        return;
+      }
+      removePod(pod.key);
       if (node === undefined) return;
       places.set(pod.key, node);
       node.add(pod);

@@ -1,7 +1,8 @@
 /** Which pods a term of pod affinity is about, and how many of them each part of the fleet has. Pure. */
 import { matchesLabels } from '#api/meta/selectors.ts';
-import type { FleetView, PodGroup } from './fleet.ts';
+import type { FleetView } from './fleet.ts';
 import type { NodeInfo, PodShape, PodTerm } from './model.ts';
+import type { PodGroup } from './pod-groups.ts';
 
 type NamespaceLabels = FleetView['namespaceLabels'];
 

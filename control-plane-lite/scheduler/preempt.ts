@@ -162,6 +162,7 @@ export function decidePreemption(
     };
   }
   const possible = [...failure.refusals].filter(([, refusal]) => refusal.resolvable).map(([node]) => node);
+  if (fleet.lowestPriority >= pod.shape.priority) return noPreemption(failure, new Set(possible));
   const wanted = Math.max(MOST_CANDIDATES, Math.trunc(possible.length / 10));
   const trial: Trial = { pod, fleet, budgets, checks: prepareChecks(pod, fleet), moves: 0 };
   const tried = new Set<NodeInfo>();

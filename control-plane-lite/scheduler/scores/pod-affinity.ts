@@ -1,7 +1,8 @@
 /** Preferred affinity between pods, of this pod and of those that are there; those that require to be near pods like
  *  this one count a little. Source: upstream's inter-pod affinity, release 1.24. */
-import type { FleetView, PodGroup } from '../fleet.ts';
+import type { FleetView } from '../fleet.ts';
 import type { PodInfo } from '../model.ts';
+import type { PodGroup } from '../pod-groups.ts';
 import { eachNode, isAbout, PlaceCounts } from '../pod-terms.ts';
 import { MAX_SCORE, type Scorer } from './score.ts';
 

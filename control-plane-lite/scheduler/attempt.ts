@@ -1,0 +1,129 @@
+/** One try to find a node for a pod, and what comes of it. */
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { Binder } from './binder.ts';
+import type { WakeEvent } from './filters/filter.ts';
+import { type FitFailure, findNode } from './find-node.ts';
+import type { Fleet } from './fleet.ts';
+import { formatFailure, NO_NODES } from './messages.ts';
+import type { NodeInfo, PodInfo, PodShape } from './model.ts';
+import { type Budget, decidePreemption, type Victims } from './preempt.ts';
+import type { Preempt } from './preemptor.ts';
+import type { SchedulingQueue } from './queue.ts';
+import type { Reporter } from './reporter.ts';
+
+export interface AttemptDeps {
+  readonly fleet: Fleet;
+  readonly queue: SchedulingQueue;
+  readonly reporter: Reporter;
+  readonly binder: Binder;
+  readonly random: () => number;
+  readonly budgets: () => readonly Budget[];
+  readonly preempt: Preempt;
+  readonly assumeVolumes: (pod: PodInfo, node: NodeInfo) => void;
+  readonly log: Logger;
+}
+
+export interface Attempts {
+  /** Tries to find a node for a pod that was taken from the queue. */
+  readonly run: (pod: PodInfo) => void;
+  /** What was found out before may not hold any more. */
+  fleetChanged(): void;
+}
+
+/** Nodes register soon after their server starts: pods are told only after this, in ms, that there are none. */
+const NO_NODES_AFTER_MS = 3000;
+
+const NODE_ADDED: ReadonlySet<WakeEvent> = new Set(['nodeAdded']);
+
+/** What was told of the last pods that failed. Many of the same shape fail one after the other. */
+interface Known {
+  readonly message: string;
+  readonly wokenBy: ReadonlySet<WakeEvent>;
+}
+
+export function createAttempts(deps: AttemptDeps): Attempts {
+  const { fleet, queue, reporter, binder, random } = deps;
+  const failed = new Map<PodShape, Known>();
+  let start = 0;
+
+  function assume(pod: PodInfo, node: NodeInfo): void {
+    failed.clear();
+    fleet.withdraw(pod.key);
+    fleet.addPod(pod, node.name);
+    reporter.forget(pod.key);
+    if (pod.shape.claims.length > 0) deps.assumeVolumes(pod, node);
+    binder.bind(pod, node.name);
+  }
+
+  /** Pods of lower priority that were promised the node look for another. */
+  function clearNominations(pod: PodInfo, { node }: Victims): void {
+    for (const other of fleet.nominated(node.name)) {
+      if (other.shape.priority >= pod.shape.priority) continue;
+      fleet.withdraw(other.key);
+      const message = `the room on node ${node.name} is for a pod of higher priority`;
+      reporter.report(other, { reason: 'Unschedulable', message, nominatedNodeName: '' });
+    }
+  }
+
+  function refuse(pod: PodInfo, failure: FitFailure): void {
+    const preemption = decidePreemption(pod, fleet, failure, {
+      budgets: deps.budgets(),
+      start: Math.trunc(random() * failure.total),
+    });
+    const why = formatFailure(failure.total, failure.refusals);
+    const { wokenBy } = failure;
+    queue.giveBack(pod.key, wokenBy);
+    if (preemption.kind === 'victims') {
+      const { victims } = preemption;
+      failed.clear();
+      clearNominations(pod, victims);
+      fleet.nominate(pod, victims.node.name);
+      reporter.report(pod, {
+        reason: 'Unschedulable',
+        message: why,
+        nominatedNodeName: victims.node.name,
+      });
+      void deps.preempt(pod, victims);
+      return;
+    }
+    const message = `${why} ${preemption.message}`;
+    if (pod.nominatedNodeName === '') failed.set(pod.shape, { message, wokenBy });
+    if (!preemption.keep) fleet.withdraw(pod.key);
+    const cleared = !preemption.keep && pod.nominatedNodeName !== '' ? { nominatedNodeName: '' } : {};
+    reporter.report(pod, { reason: 'Unschedulable', message, ...cleared });
+  }
+
+  function decide(pod: PodInfo): void {
+    const total = fleet.nodes.length;
+    if (total === 0) {
+      queue.giveBack(pod.key, NODE_ADDED);
+      reporter.report(pod, { reason: 'Unschedulable', message: NO_NODES }, NO_NODES_AFTER_MS);
+      return;
+    }
+    const known = pod.nominatedNodeName === '' ? failed.get(pod.shape) : undefined;
+    if (known !== undefined) {
+      queue.giveBack(pod.key, known.wokenBy);
+      reporter.report(pod, { reason: 'Unschedulable', message: known.message });
+      return;
+    }
+    const decision = findNode(pod, fleet, { random, start });
+    start = (start + decision.looked) % total;
+    if (decision.kind === 'node') assume(pod, decision.node);
+    else refuse(pod, decision.failure);
+  }
+
+  return {
+    run(pod) {
+      try {
+        decide(pod);
+      } catch (thrown) {
+        const err = asError(thrown);
+        deps.log.error({ err, pod: pod.key }, 'Pod could not be decided on');
+        queue.giveBack(pod.key, undefined);
+        reporter.report(pod, { reason: 'SchedulerError', message: err.message });
+      }
+    },
+    fleetChanged: () => failed.clear(),
+  };
+}

@@ -1,0 +1,112 @@
+/** Gives pods their nodes on the API. The fleet has them there already; what fails is undone.
+ *  Source: upstream's binding cycle, release 1.24. */
+import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { controllerCaller } from '../controllers/caller.ts';
+import type { ApiObject, Resource } from '../resources/contract.ts';
+import { bindPod } from '../resources/core/pod-binding.ts';
+import type { Verbs } from '../verbs/contract.ts';
+import type { EventWriter } from './event-writer.ts';
+import type { PodInfo } from './model.ts';
+
+export interface BinderDeps {
+  readonly pods: Resource;
+  readonly verbs: Pick<Verbs, 'update'>;
+  readonly events: EventWriter;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly manager: string;
+  /** Binds the volumes that the pod's claims wait for, if any. */
+  readonly bindVolumes: (pod: PodInfo, nodeName: string, signal: AbortSignal) => Promise<void>;
+  /** The pod isn't on the node. `error`: it is to be tried again; else nobody waits for it. */
+  readonly undo: (pod: PodInfo, error: Error | undefined) => void;
+}
+
+export interface Binder {
+  /** Begins to bind. */
+  bind(pod: PodInfo, nodeName: string): void;
+  /** Whether the pod is being bound. */
+  isBinding(key: string): boolean;
+  /** Resolves when there is room for another. */
+  readonly free: Promise<void> | undefined;
+}
+
+/** Bound at a time. */
+const CONCURRENCY = 64;
+
+/** It went, or somebody else gave it a node. */
+const isOver = (error: Error): boolean =>
+  error instanceof StatusError && (error.reason === 'NotFound' || error.reason === 'Conflict');
+
+export function createBinder(deps: BinderDeps, signal: AbortSignal): Binder {
+  const binding = new Set<string>();
+  const caller = controllerCaller(deps.manager, signal);
+  /** Under way to the store: pods that wait for their volumes keep no other waiting. */
+  let writing = 0;
+  let room: PromiseWithResolvers<void> | undefined;
+
+  function wrote(): void {
+    writing -= 1;
+    room?.resolve();
+    room = undefined;
+  }
+
+  async function send({ name, uid, shape: { namespace } }: PodInfo, nodeName: string): Promise<void> {
+    const body: ApiObject = {
+      apiVersion: 'v1',
+      kind: 'Binding',
+      metadata: { name, namespace, uid },
+      target: { kind: 'Node', name: nodeName },
+    };
+    await deps.verbs.update(
+      { resource: deps.pods, namespace, name },
+      (live) => (live === undefined ? body : bindPod(live, body, deps.clock.now())),
+      { dryRun: false, fieldManager: deps.manager, allowCreate: false, subresource: 'binding' },
+      caller,
+    );
+  }
+
+  async function write(pod: PodInfo, nodeName: string): Promise<void> {
+    writing += 1;
+    try {
+      await send(pod, nodeName);
+    } finally {
+      wrote();
+    }
+  }
+
+  async function run(pod: PodInfo, nodeName: string): Promise<void> {
+    try {
+      if (pod.shape.claims.length > 0) await deps.bindVolumes(pod, nodeName, signal);
+      await write(pod, nodeName);
+      deps.events.record(pod, {
+        type: 'Normal',
+        reason: 'Scheduled',
+        action: 'Binding',
+        message: `Successfully assigned ${pod.key} to ${nodeName}`,
+      });
+    } catch (thrown) {
+      const error = asError(thrown);
+      deps.undo(pod, isOver(error) ? undefined : error);
+      if (!isOver(error) && !signal.aborted) {
+        deps.log.warn({ err: error, pod: pod.key, node: nodeName }, 'Pod was not bound; it is tried again');
+      }
+    } finally {
+      binding.delete(pod.key);
+    }
+  }
+
+  return {
+    bind(pod, nodeName) {
+      binding.add(pod.key);
+      void run(pod, nodeName);
+    },
+    isBinding: (key) => binding.has(key),
+    get free() {
+      if (writing < CONCURRENCY) return undefined;
+      room ??= Promise.withResolvers<void>();
+      return room.promise;
+    },
+  };
+}

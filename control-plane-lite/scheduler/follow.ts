@@ -1,0 +1,203 @@
+/** Keeps fleet and queue in line with the nodes and pods of the cache, and says what happened that may help pods. */
+import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
+import type { CacheChange, CachedObject, ResourceCache, WatchHandle } from '../cache/contract.ts';
+import { typed } from '../resources/view.ts';
+import { SCHEDULER_NAME } from './event-writer.ts';
+import type { WakeEvent } from './filters/filter.ts';
+import type { Fleet } from './fleet.ts';
+import { type NodeFacts, nodeChanges, readNode } from './node-facts.ts';
+import { hasEnded, type ReadPod } from './pod-info.ts';
+import type { SchedulingQueue } from './queue.ts';
+
+export interface FollowDeps {
+  readonly nodes: ResourceCache;
+  readonly pods: ResourceCache;
+  readonly fleet: Fleet;
+  readonly queue: SchedulingQueue;
+  readonly readPod: ReadPod;
+  /** The fleet is another than before; events say what of it may help pods. */
+  readonly onChange: (...events: readonly WakeEvent[]) => void;
+  /** The pod needs nothing from us any more. */
+  readonly onDone: (key: string) => void;
+  /** Whether the pod is on its way to a node. */
+  readonly isBinding: (key: string) => boolean;
+  /** Gives others their turn. */
+  readonly pause: () => Promise<void>;
+}
+
+export interface Following {
+  /** Resolves when the state is known. */
+  readonly loaded: Promise<void>;
+  close(): void;
+}
+
+/** Pods that are read in one go, at the start. */
+const PODS_IN_A_GO = 100;
+
+/** Pods on nodes that are not there. Reading them waits until their nodes come. */
+interface Strangers {
+  put(key: string, nodeName: string): void;
+  remove(key: string): void;
+  /** Takes out those of a node. */
+  take(nodeName: string): readonly string[];
+}
+
+function createStrangers(): Strangers {
+  const byNode = new Map<string, Set<string>>();
+  const nodeOf = new Map<string, string>();
+  function remove(key: string): void {
+    const nodeName = nodeOf.get(key);
+    if (nodeName === undefined) return;
+    nodeOf.delete(key);
+    const keys = byNode.get(nodeName);
+    keys?.delete(key);
+    if (keys?.size === 0) byNode.delete(nodeName);
+  }
+  return {
+    put(key, nodeName) {
+      if (nodeOf.get(key) === nodeName) return;
+      remove(key);
+      nodeOf.set(key, nodeName);
+      const keys = byNode.get(nodeName);
+      if (keys === undefined) byNode.set(nodeName, new Set([key]));
+      else keys.add(key);
+    },
+    remove,
+    take(nodeName) {
+      const keys = [...(byNode.get(nodeName) ?? [])];
+      for (const key of keys) nodeOf.delete(key);
+      byNode.delete(nodeName);
+      return keys;
+    },
+  };
+}
+
+/** What becomes of each pod. */
+function createPodKeeper(deps: FollowDeps, strangers: Strangers): (change: CacheChange) => void {
+  const { fleet, queue, readPod, onChange, onDone } = deps;
+
+  function gone(key: string): void {
+    queue.remove(key);
+    fleet.withdraw(key);
+    strangers.remove(key);
+    onDone(key);
+    if (fleet.removePod(key) !== undefined) onChange('podGone');
+  }
+
+  /** It has a node. */
+  function placed(current: CachedObject, nodeName: string): void {
+    const { key } = current;
+    const known = queue.get(key);
+    if (known !== undefined) {
+      queue.remove(key);
+      fleet.withdraw(key);
+      onDone(key);
+    }
+    if (fleet.node(nodeName) === undefined) {
+      fleet.removePod(key);
+      strangers.put(key, nodeName);
+      return;
+    }
+    const pod = readPod(typed<Pod>(current.object()));
+    const before = fleet.nodeOf(key) === nodeName ? fleet.node(nodeName)?.pods.get(key) : undefined;
+    fleet.addPod(pod, nodeName);
+    const leaves = pod.terminating && before?.terminating !== true;
+    const comes = before?.shape.labels !== pod.shape.labels;
+    if (leaves) onChange('podGone');
+    if (comes) onChange('podCame');
+  }
+
+  /** It waits for one. */
+  function pending(current: CachedObject): void {
+    const { key } = current;
+    const object = typed<Pod>(current.object());
+    if (object.metadata?.deletionTimestamp !== undefined) return gone(key);
+    // What is said of it meanwhile comes with its binding, or with the next try.
+    if (deps.isBinding(key) && queue.get(key)?.uid === object.metadata?.uid) return;
+    const pod = readPod(object);
+    const known = queue.get(key);
+    if (known !== undefined && known.uid !== pod.uid) gone(key);
+    queue.put(pod, known?.shape !== pod.shape);
+    if (pod.nominatedNodeName !== '') fleet.nominate(pod, pod.nominatedNodeName);
+  }
+
+  return ({ type, current }) => {
+    const { fields } = current;
+    if (type === 'DELETED' || hasEnded(fields['status.phase'])) {
+      gone(current.key);
+      return;
+    }
+    const nodeName = fields['spec.nodeName'] ?? '';
+    if (nodeName !== '') placed(current, nodeName);
+    else if (fields['spec.schedulerName'] === SCHEDULER_NAME) pending(current);
+  };
+}
+
+function createNodeKeeper(
+  deps: FollowDeps,
+  strangers: Strangers,
+  onPod: (change: CacheChange) => void,
+): (change: CacheChange) => void {
+  const { fleet, pods, onChange } = deps;
+  const known = new Map<string, NodeFacts>();
+  return ({ type, current }) => {
+    if (type === 'DELETED') {
+      known.delete(current.name);
+      for (const { key } of fleet.removeNode(current.name)) {
+        const pod = pods.get(key);
+        if (pod !== undefined && pod.fields['spec.nodeName'] === current.name) {
+          strangers.put(key, current.name);
+        }
+      }
+      // Spread and affinity are measured on the nodes that there are.
+      onChange('podGone');
+      return;
+    }
+    const before = known.get(current.name);
+    const facts = readNode(typed<Node>(current.object()), fleet.words);
+    known.set(current.name, facts);
+    fleet.setNode(facts);
+    if (before !== undefined) {
+      onChange(...nodeChanges(before, facts));
+      return;
+    }
+    for (const key of strangers.take(current.name)) {
+      const pod = pods.get(key);
+      if (pod !== undefined) onPod({ type: 'MODIFIED', current: pod });
+    }
+    onChange('nodeAdded');
+  };
+}
+
+export function followFleet(deps: FollowDeps): Following {
+  const strangers = createStrangers();
+  const onPod = createPodKeeper(deps, strangers);
+  const onNode = createNodeKeeper(deps, strangers, onPod);
+  /** Changes that wait for the state to be read; absent once it was. */
+  let early: CacheChange[] | undefined = [];
+  const handles: WatchHandle[] = [
+    deps.nodes.follow(onNode),
+    deps.pods.follow((change) => {
+      if (early === undefined) onPod(change);
+      else early.push(change);
+    }),
+  ];
+
+  async function load(): Promise<void> {
+    const changes = early ?? [];
+    // It grows while it is worked on.
+    for (let index = 0; index < changes.length; index += 1) {
+      const change = changes[index];
+      if (change !== undefined) onPod(change);
+      if (index % PODS_IN_A_GO === PODS_IN_A_GO - 1) await deps.pause();
+    }
+    early = undefined;
+  }
+
+  return {
+    loaded: load(),
+    close() {
+      for (const handle of handles) handle.close();
+    },
+  };
+}

@@ -1,0 +1,193 @@
+/** Pods that wait for a node: those that are due, by priority and then by how long they wait; those that wait out
+ *  their backoff; those for which nothing will do until something happens.
+ *  Source: upstream's scheduling queue, release 1.24. */
+import type { Clock, Timer } from '#api/kit/clock.ts';
+import type { WakeEvent } from './filters/filter.ts';
+import { createHeap } from './heap.ts';
+import type { PodInfo } from './model.ts';
+
+/** A pod is tried again after one second, then two, and so on up to ten. */
+const FIRST_BACKOFF_MS = 1000;
+const LONGEST_BACKOFF_MS = 10_000;
+/** Nothing that was missed keeps a pod waiting longer than this. */
+const LONGEST_WAIT_MS = 300_000;
+const LOOK_MS = 30_000;
+
+export interface SchedulingQueue {
+  /** Adds a pod, or changes what is known of it. `mayHelp`: the change may let it be scheduled. */
+  put(pod: PodInfo, mayHelp: boolean): void;
+  /** The pod needs no node any more. */
+  remove(key: string): void;
+  /** The next pod that is due. It stays known, and is not due again until it is given back. */
+  take(): PodInfo | undefined;
+  /** Gives back a pod that got no node: `wokenBy` says what may help; `undefined`: it failed for another reason and
+   *  is tried again after its backoff. */
+  giveBack(key: string, wokenBy: ReadonlySet<WakeEvent> | undefined): void;
+  /** Something happened that may help. */
+  wake(event: WakeEvent): void;
+  /** What is known of a pod that waits. */
+  get(key: string): PodInfo | undefined;
+  /** Pods that wait in any way. */
+  readonly size: number;
+  close(): void;
+}
+
+interface Entry {
+  pod: PodInfo;
+  attempts: number;
+  /** For its place among pods of its priority. */
+  order: number;
+  state: 'due' | 'taken' | 'backoff' | 'stuck';
+  /** When it was tried last. */
+  triedMs: number;
+  wokenBy: ReadonlySet<WakeEvent> | undefined;
+}
+
+/** A place in the heap; it no longer counts when its entry has another. */
+interface Place {
+  readonly entry: Entry;
+  readonly priority: number;
+  readonly order: number;
+}
+
+const isBefore = (a: Place, b: Place): boolean =>
+  a.priority === b.priority ? a.order < b.order : a.priority > b.priority;
+
+const backoffMs = (attempts: number): number =>
+  Math.min(FIRST_BACKOFF_MS * 2 ** (attempts - 1), LONGEST_BACKOFF_MS);
+
+/** Pods that are not due. */
+function createWaiting(clock: Clock, makeDue: (entry: Entry) => void) {
+  const stuck = new Set<Entry>();
+  const backoffs = new Map<Entry, Timer>();
+  let looking: Timer | undefined;
+
+  function leave(entry: Entry): void {
+    stuck.delete(entry);
+    backoffs.get(entry)?.cancel();
+    backoffs.delete(entry);
+  }
+
+  /** Due as soon as its backoff is over. */
+  function retry(entry: Entry): void {
+    leave(entry);
+    const waitMs = entry.triedMs + backoffMs(entry.attempts) - clock.monotonic();
+    if (waitMs <= 0) {
+      makeDue(entry);
+      return;
+    }
+    entry.state = 'backoff';
+    const timer = clock.setTimer(() => {
+      backoffs.delete(entry);
+      makeDue(entry);
+    }, waitMs);
+    backoffs.set(entry, timer);
+  }
+
+  /** Whatever was overlooked gets another try. */
+  function look(): void {
+    looking = undefined;
+    const nowMs = clock.monotonic();
+    for (const entry of stuck) {
+      if (nowMs - entry.triedMs >= LONGEST_WAIT_MS) retry(entry);
+    }
+    if (stuck.size > 0) looking = clock.setTimer(look, LOOK_MS);
+  }
+
+  return {
+    leave,
+    retry,
+    keep(entry: Entry): void {
+      entry.state = 'stuck';
+      stuck.add(entry);
+      looking ??= clock.setTimer(look, LOOK_MS);
+    },
+    wake(event: WakeEvent): void {
+      for (const entry of stuck) {
+        if (entry.wokenBy?.has(event) === true) retry(entry);
+      }
+    },
+    close(): void {
+      looking?.cancel();
+      for (const timer of backoffs.values()) timer.cancel();
+    },
+  };
+}
+
+export interface QueueDeps {
+  readonly clock: Clock;
+  /** A pod became due. */
+  readonly onDue: () => void;
+}
+
+export function createSchedulingQueue({ clock, onDue }: QueueDeps): SchedulingQueue {
+  const entries = new Map<string, Entry>();
+  const heap = createHeap(isBefore);
+  const waiting = createWaiting(clock, makeDue);
+  let orders = 0;
+
+  function makeDue(entry: Entry): void {
+    entry.state = 'due';
+    orders += 1;
+    entry.order = orders;
+    heap.push({ entry, priority: entry.pod.shape.priority, order: orders });
+    onDue();
+  }
+
+  function remove(key: string): void {
+    const entry = entries.get(key);
+    if (entry === undefined) return;
+    entries.delete(key);
+    waiting.leave(entry);
+    entry.state = 'taken';
+  }
+
+  function add(pod: PodInfo): void {
+    const entry: Entry = { pod, attempts: 0, order: 0, state: 'due', triedMs: 0, wokenBy: undefined };
+    entries.set(pod.key, entry);
+    makeDue(entry);
+  }
+
+  function change(entry: Entry, pod: PodInfo, mayHelp: boolean): void {
+    const isMoved = entry.pod.shape.priority !== pod.shape.priority;
+    entry.pod = pod;
+    if (entry.state === 'stuck' && mayHelp) waiting.retry(entry);
+    else if (entry.state === 'due' && isMoved) makeDue(entry);
+  }
+
+  return {
+    put(pod, mayHelp) {
+      // Another pod of the same name.
+      if (entries.get(pod.key)?.pod.uid !== pod.uid) remove(pod.key);
+      const entry = entries.get(pod.key);
+      if (entry === undefined) add(pod);
+      else change(entry, pod, mayHelp);
+    },
+    remove,
+    take() {
+      for (;;) {
+        const place = heap.pop();
+        if (place === undefined) return undefined;
+        const { entry, order } = place;
+        if (entry.state !== 'due' || entry.order !== order) continue;
+        entry.state = 'taken';
+        entry.attempts += 1;
+        entry.triedMs = clock.monotonic();
+        return entry.pod;
+      }
+    },
+    giveBack(key, wokenBy) {
+      const entry = entries.get(key);
+      if (entry?.state !== 'taken') return;
+      entry.wokenBy = wokenBy;
+      if (wokenBy === undefined) waiting.retry(entry);
+      else waiting.keep(entry);
+    },
+    wake: (event) => waiting.wake(event),
+    get: (key) => entries.get(key)?.pod,
+    get size() {
+      return entries.size;
+    },
+    close: () => waiting.close(),
+  };
+}

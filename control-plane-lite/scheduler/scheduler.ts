@@ -1,0 +1,196 @@
+/** The scheduler: takes pods that are due, one after the other, decides, and has others carry it out. Decisions are
+ *  made on the fleet as it will be when all that was decided before is done.
+ *  Source: upstream's scheduler, release 1.24. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { createLoop } from '#api/kit/loop.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { Cache, ResourceCache } from '../cache/contract.ts';
+import type { Resource } from '../resources/contract.ts';
+import type { ResourceRegistry } from '../resources/registry.ts';
+import { typed } from '../resources/view.ts';
+import type { Verbs } from '../verbs/contract.ts';
+import { createAttempts } from './attempt.ts';
+import { type Binder, createBinder } from './binder.ts';
+import { createEventWriter } from './event-writer.ts';
+import type { WakeEvent } from './filters/filter.ts';
+import { createFleet, type Fleet } from './fleet.ts';
+import { followFleet } from './follow.ts';
+import type { PodInfo } from './model.ts';
+import { createPodReader, type ReadPod } from './pod-info.ts';
+import { createPreemptor } from './preemptor.ts';
+import { createSchedulingQueue, type SchedulingQueue } from './queue.ts';
+import { createReporter, type Reporter } from './reporter.ts';
+import { createSurroundings } from './surroundings.ts';
+import { createVolumeBinder } from './volume-binder.ts';
+
+export interface SchedulerDeps {
+  readonly registry: Pick<ResourceRegistry, 'find'>;
+  readonly cache: Pick<Cache, 'resource'>;
+  readonly verbs: Verbs;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly vocabulary: Vocabulary;
+  /** From 0 to below 1. */
+  readonly random: () => number;
+  /** Resolves in a later turn of the event loop. */
+  readonly pause: () => Promise<void>;
+}
+
+export interface SchedulerOptions {
+  /** Tells this server from others, in events. */
+  readonly instance: string;
+}
+
+/** Others get their turn after so long, in ms. */
+const SLICE_MS = 5;
+
+/** Puts a pod that was not bound back where it belongs, as it is by now. */
+function undoOf(parts: {
+  readonly fleet: Fleet;
+  readonly queue: SchedulingQueue;
+  readonly reporter: Reporter;
+  readonly cache: ResourceCache;
+  readonly readPod: ReadPod;
+  readonly wake: (event: WakeEvent) => void;
+}): (pod: PodInfo, error: Error | undefined) => void {
+  const { fleet, queue, reporter, cache } = parts;
+  return (pod, error) => {
+    const nodeName = fleet.nodeOf(pod.key);
+    const isOurs = nodeName !== undefined && fleet.node(nodeName)?.pods.get(pod.key) === pod;
+    if (isOurs) fleet.removePod(pod.key);
+    if (isOurs) parts.wake('podGone');
+    const live = cache.get(pod.key);
+    const object = live === undefined ? undefined : typed<Pod>(live.object());
+    const waits =
+      object?.metadata?.uid === pod.uid &&
+      object.metadata.deletionTimestamp === undefined &&
+      (object.spec?.nodeName ?? '') === '';
+    if (!waits) return;
+    queue.put(parts.readPod(object), false);
+    queue.giveBack(pod.key, undefined);
+    if (error !== undefined) reporter.report(pod, { reason: 'SchedulerError', message: error.message });
+  };
+}
+
+/** What happened since the last look; told to the queue once, however often it happened. */
+function createNews(queue: SchedulingQueue): { add(event: WakeEvent): void; tell(): void } {
+  const events = new Set<WakeEvent>();
+  return {
+    add: (event) => void events.add(event),
+    tell() {
+      for (const event of events) queue.wake(event);
+      events.clear();
+    },
+  };
+}
+
+interface Pump {
+  readonly queue: SchedulingQueue;
+  readonly binder: Binder;
+  readonly attempt: (pod: PodInfo) => void;
+  readonly tellNews: () => void;
+}
+
+/** Takes pods until none is due, in slices. */
+async function pump(
+  { clock, pause }: SchedulerDeps,
+  { queue, binder, attempt, tellNews }: Pump,
+  signal: AbortSignal,
+): Promise<undefined> {
+  while (!signal.aborted) {
+    tellNews();
+    const endMs = clock.monotonic() + SLICE_MS;
+    do {
+      if (binder.free !== undefined) break;
+      const pod = queue.take();
+      if (pod === undefined) return undefined;
+      attempt(pod);
+    } while (clock.monotonic() < endMs);
+    await (binder.free ?? pause());
+  }
+  return undefined;
+}
+
+const resourcesOf = ({ registry }: SchedulerDeps): { pods: Resource; nodes: Resource } | undefined => {
+  const pods = registry.find('', 'v1', 'pods');
+  const nodes = registry.find('', 'v1', 'nodes');
+  return pods === undefined || nodes === undefined ? undefined : { pods, nodes };
+};
+
+/** Works until the signal fires. */
+export async function runScheduler(
+  deps: SchedulerDeps,
+  { instance }: SchedulerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { registry, cache, verbs, clock, log, vocabulary } = deps;
+  const resources = resourcesOf(deps);
+  if (resources === undefined) return;
+  const { pods, nodes } = resources;
+  const manager = `${vocabulary.componentPrefix}-scheduler`;
+  const podCache = cache.resource(pods.storage);
+  const readPod = createPodReader();
+  const queue = createSchedulingQueue({ clock, onDue: () => loop.wake() });
+  const news = createNews(queue);
+  const changed = (...events: readonly WakeEvent[]): void => {
+    attempts.fleetChanged();
+    for (const event of events) news.add(event);
+    if (events.length > 0) loop.wake();
+  };
+  let started = false;
+  const surroundings = createSurroundings({
+    registry,
+    cache,
+    vocabulary,
+    onVolumes() {
+      if (!started) return;
+      volumeBinder.onVolumes();
+      changed('volumes');
+    },
+  });
+  const { reserve } = surroundings;
+  const fleet = createFleet(surroundings);
+  const volumeBinder = createVolumeBinder({ registry, verbs, clock, vocabulary, manager, fleet, reserve });
+  const events = createEventWriter({ registry, verbs, clock, log }, { instance }, signal);
+  const reporter = createReporter({ pods, cache: podCache, verbs, events, clock, log, manager });
+  const undo = undoOf({ fleet, queue, reporter, cache: podCache, readPod, wake: (event) => changed(event) });
+  const binder = createBinder(
+    { pods, verbs, events, clock, log, manager, undo, bindVolumes: (...args) => volumeBinder.bind(...args) },
+    signal,
+  );
+  const attempts = createAttempts({
+    fleet,
+    queue,
+    reporter,
+    binder,
+    random: deps.random,
+    budgets: surroundings.budgets,
+    preempt: createPreemptor({ pods, verbs, events, log, manager }, signal),
+    assumeVolumes: (pod, node) => volumeBinder.assume(pod, node),
+    log,
+  });
+  const loop = createLoop({
+    clock,
+    step: () => pump(deps, { queue, binder, attempt: attempts.run, tellNews: () => news.tell() }, signal),
+    onError: (err) => log.error({ err }, 'Scheduling failed; it goes on'),
+  });
+  started = true;
+  const following = followFleet({
+    nodes: cache.resource(nodes.storage),
+    pods: podCache,
+    fleet,
+    queue,
+    readPod,
+    onChange: changed,
+    onDone: (key) => reporter.forget(key),
+    isBinding: (key) => binder.isBinding(key),
+    pause: deps.pause,
+  });
+  await following.loaded;
+  await Promise.all([loop.run(signal), reporter.run(signal)]);
+  following.close();
+  surroundings.close();
+  queue.close();
+}

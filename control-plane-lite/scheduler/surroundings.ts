@@ -1,0 +1,182 @@
+/** What decisions depend on beside nodes and pods, read from the cache: namespaces, services, owners, volumes. */
+import { matchesLabels, type Requirement, selectorRequirements } from '#api/meta/selectors.ts';
+import type { ReplicaSet } from '#api/schema/gen/apps-v1.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  ReplicationController,
+  Service,
+} from '#api/schema/gen/core-v1.ts';
+import type { PodDisruptionBudget } from '#api/schema/gen/policy-v1.ts';
+import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { Cache, CachedObject, WatchHandle } from '../cache/contract.ts';
+import type { ResourceRegistry } from '../resources/registry.ts';
+import { typed } from '../resources/view.ts';
+import type { Surroundings } from './fleet.ts';
+import type { OwnerRef, PodShape } from './model.ts';
+import type { Budget } from './preempt.ts';
+import type { Volumes } from './volumes.ts';
+import { schedulerWords } from './words.ts';
+
+export interface SurroundingsDeps {
+  readonly registry: Pick<ResourceRegistry, 'find'>;
+  readonly cache: Pick<Cache, 'resource'>;
+  readonly vocabulary: Vocabulary;
+  /** A claim, a volume or a class changed. */
+  readonly onVolumes: () => void;
+}
+
+export interface LiveSurroundings extends Surroundings {
+  readonly budgets: () => readonly Budget[];
+  /** Keeps a volume for a claim until `undefined` is set. */
+  readonly reserve: (volumeName: string, claimKey: string | undefined) => void;
+  close(): void;
+}
+
+/** Keeps all objects of a resource by key: for resources of which there are few. */
+function follow(
+  { registry, cache }: SurroundingsDeps,
+  [group, version, plural]: readonly [string, string, string],
+  objects: Map<string, CachedObject>,
+  onChange: () => void = () => undefined,
+): WatchHandle | undefined {
+  const resource = registry.find(group, version, plural);
+  if (resource === undefined) return undefined;
+  return cache.resource(resource.storage).follow(({ type, current }) => {
+    if (type === 'DELETED') objects.delete(current.key);
+    else objects.set(current.key, current);
+    onChange();
+  });
+}
+
+const empty = (record: Readonly<Record<string, string>> | undefined): boolean =>
+  record === undefined || Object.keys(record).length === 0;
+
+const equalTo = (labels: Readonly<Record<string, string>>): readonly Requirement[] =>
+  selectorRequirements({ matchLabels: labels });
+
+function budgetOf(entry: CachedObject): Budget | undefined {
+  const { spec, status } = typed<PodDisruptionBudget>(entry.object());
+  if (spec?.selector === undefined) return undefined;
+  const requirements = selectorRequirements(spec.selector);
+  const disrupted = new Set(Object.keys(status?.disruptedPods ?? {}));
+  return {
+    covers: ({ shape }) =>
+      shape.namespace === entry.namespace &&
+      // Upstream takes a budget without conditions to be about no pod here.
+      requirements.length > 0 &&
+      matchesLabels(requirements, shape.labels),
+    allowed: status?.disruptionsAllowed ?? 0,
+    isDisrupted: (podName) => disrupted.has(podName),
+  };
+}
+
+/** Selectors of the services and the owner of pods. */
+function createSpreadSelectors(
+  deps: SurroundingsDeps,
+  services: ReadonlyMap<string, CachedObject>,
+): { readonly of: Surroundings['spreadSelector']; readonly forget: () => void } {
+  let known = new WeakMap<PodShape, { readonly requirements: readonly Requirement[] | undefined }>();
+
+  function ownerSelector(namespace: string, owner: OwnerRef): readonly Requirement[] {
+    const plural = OWNERS[owner.kind];
+    const [group = '', version = ''] = owner.apiVersion.includes('/')
+      ? owner.apiVersion.split('/')
+      : ['', owner.apiVersion];
+    const resource = plural === undefined ? undefined : deps.registry.find(group, version, plural);
+    if (resource === undefined) return [];
+    const object = deps.cache.resource(resource.storage).get(`${namespace}/${owner.name}`)?.object();
+    if (object === undefined) return [];
+    if (owner.kind === 'ReplicationController') {
+      return equalTo(typed<ReplicationController>(object).spec?.selector ?? {});
+    }
+    const selector = typed<ReplicaSet>(object).spec?.selector;
+    return selector === undefined ? [] : selectorRequirements(selector);
+  }
+
+  function find(shape: PodShape): readonly Requirement[] | undefined {
+    const requirements: Requirement[] = [];
+    for (const service of services.values()) {
+      if (service.namespace !== shape.namespace) continue;
+      const selector = typed<Service>(service.object()).spec?.selector;
+      if (selector === undefined || empty(selector)) continue;
+      const wanted = equalTo(selector);
+      if (matchesLabels(wanted, shape.labels)) requirements.push(...wanted);
+    }
+    if (shape.owner !== undefined) requirements.push(...ownerSelector(shape.namespace, shape.owner));
+    return requirements.length === 0 ? undefined : requirements;
+  }
+
+  return {
+    of(shape) {
+      const found = known.get(shape) ?? { requirements: find(shape) };
+      known.set(shape, found);
+      return found.requirements;
+    },
+    forget() {
+      known = new WeakMap();
+    },
+  };
+}
+
+const OWNERS: Readonly<Record<string, string>> = {
+  ReplicaSet: 'replicasets',
+  StatefulSet: 'statefulsets',
+  ReplicationController: 'replicationcontrollers',
+};
+
+const newMap = (): Map<string, CachedObject> => new Map();
+
+export function createSurroundings(deps: SurroundingsDeps): LiveSurroundings {
+  const { registry, cache, vocabulary, onVolumes } = deps;
+  const storageGroup = `storage.${vocabulary.apiGroupDomain}`;
+  const claims = registry.find('', 'v1', 'persistentvolumeclaims');
+  const namespaces = registry.find('', 'v1', 'namespaces');
+  const [services, volumes, classes, budgets] = [newMap(), newMap(), newMap(), newMap()];
+  const spread = createSpreadSelectors(deps, services);
+  const handles = [
+    follow(deps, ['', 'v1', 'services'], services, () => spread.forget()),
+    follow(deps, ['', 'v1', 'persistentvolumes'], volumes, onVolumes),
+    follow(deps, [storageGroup, 'v1', 'storageclasses'], classes, onVolumes),
+    follow(deps, ['policy', 'v1', 'poddisruptionbudgets'], budgets),
+    claims && cache.resource(claims.storage).follow(() => onVolumes()),
+  ];
+  const reserved = new Map<string, string>();
+
+  const view: Volumes = {
+    claim(key) {
+      const object = claims && cache.resource(claims.storage).get(key)?.object();
+      return object === undefined ? undefined : typed<PersistentVolumeClaim>(object);
+    },
+    volume(name) {
+      const object = volumes.get(name)?.object();
+      return object === undefined ? undefined : typed<PersistentVolume>(object);
+    },
+    *volumesOfClass(storageClass) {
+      for (const entry of volumes.values()) {
+        const volume = typed<PersistentVolume>(entry.object());
+        if ((volume.spec?.storageClassName ?? '') === storageClass) yield volume;
+      }
+    },
+    storageClass(name) {
+      const object = classes.get(name)?.object();
+      return object === undefined ? undefined : typed<StorageClass>(object);
+    },
+    reservedFor: (name) => reserved.get(name),
+  };
+  return {
+    words: schedulerWords(vocabulary),
+    volumes: view,
+    namespaceLabels: (name) => (namespaces && cache.resource(namespaces.storage).get(name)?.labels) ?? {},
+    spreadSelector: (shape) => spread.of(shape),
+    budgets: () => [...budgets.values()].map(budgetOf).filter((budget) => budget !== undefined),
+    reserve(volumeName, claimKey) {
+      if (claimKey === undefined) reserved.delete(volumeName);
+      else reserved.set(volumeName, claimKey);
+    },
+    close() {
+      for (const handle of handles) handle?.close();
+    },
+  };
+}
