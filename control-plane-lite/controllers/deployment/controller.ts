@@ -8,13 +8,14 @@ import { type Child, type Children, childFacts, createChildren } from '../worklo
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
 import { claimChildren, createHands, type Hands, refOf } from '../workloads-kit/family.ts';
 import { followChildren } from '../workloads-kit/follow-children.ts';
+import { NameTakenError } from '../workloads-kit/name-taken.ts';
 import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
 import { isFinished, type PodFacts } from '../workloads-kit/pod-facts.ts';
 import { isNamespaceEnding } from '../workloads-kit/pod-writer.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { type DeploymentPlan, decideDeployment } from './decide.ts';
-import { createSetWriter, NameTakenError, type SetWriter } from './execute.ts';
+import { createSetWriter, type SetWriter } from './execute.ts';
 import {
   type DeploymentFacts,
   deploymentFacts,

@@ -8,17 +8,9 @@ import type { ObjectRef } from '../../verbs/contract.ts';
 import { unlessGone } from '../unless-gone.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
 import type { Hands } from '../workloads-kit/family.ts';
+import { NameTakenError } from '../workloads-kit/name-taken.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { type ReplicaSetFacts, sameTemplate } from './model.ts';
-
-/** The name of a new ReplicaSet belongs to one with another template, or of somebody else. */
-export class NameTakenError extends Error {
-  override readonly name = 'NameTakenError';
-  readonly reason = 'HashCollision';
-  constructor(name: string, cause: unknown) {
-    super(`ReplicaSet ${name} is there already, with another template or another owner`, { cause });
-  }
-}
 
 export interface SetWriter {
   /** @throws StatusError, NameTakenError */
@@ -115,7 +107,8 @@ export function createSetWriter(deps: SetWriterDeps): SetWriter {
         await verbs.create(ref, newSet(deps, deployment, set), { dryRun: false, fieldManager }, caller);
       } catch (thrown) {
         if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
-        if (!(await isOurs(deps, ref, deployment, set))) throw new NameTakenError(set.name, thrown);
+        if (!(await isOurs(deps, ref, deployment, set)))
+          throw new NameTakenError(`ReplicaSet ${set.name}`, thrown);
         return;
       }
       if (set.replicas > 0) tellScaled(deps, deployment, 0, set);

@@ -9,6 +9,7 @@ import { apiVersionOf } from '../../resources/facts.ts';
 import type { Caller, ObjectRef, Verbs } from '../../verbs/contract.ts';
 import { unlessGone } from '../unless-gone.ts';
 import type { Child } from './children.ts';
+import type { Updates } from './deps.ts';
 
 export interface Claims<C extends Child> {
   readonly keep: readonly C[];
@@ -48,7 +49,7 @@ export const controllerReference = ({ info }: Pick<Resource, 'info'>, owner: Api
 });
 
 export interface ClaimDeps {
-  readonly verbs: Pick<Verbs, 'get' | 'update'>;
+  readonly verbs: Pick<Verbs, 'get'> & Updates;
   readonly caller: Caller;
   readonly fieldManager: string;
 }

@@ -5,7 +5,7 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache } from '../../cache/contract.ts';
 import type { Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
-import type { Verbs } from '../../verbs/contract.ts';
+import type { Caller, Change, ObjectRef, Outcome, UpdateOptions, Verbs } from '../../verbs/contract.ts';
 
 export interface WorkloadDeps {
   readonly registry: Pick<ResourceRegistry, 'find'>;
@@ -16,6 +16,11 @@ export interface WorkloadDeps {
   readonly vocabulary: Vocabulary;
   /** Feature gates that are on. */
   readonly gates: ReadonlySet<string>;
+}
+
+/** How controllers change objects: `Verbs.update` without what they don't need of it. */
+export interface Updates {
+  update(ref: ObjectRef, change: Change, options: UpdateOptions, caller: Caller): Promise<Outcome>;
 }
 
 /** Who writes, for managedFields and events: all controllers are one manager, as upstream's. */

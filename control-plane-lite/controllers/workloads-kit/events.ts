@@ -8,6 +8,7 @@ import { StatusError } from '#api/meta/status-error.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import type { Caller, ObjectRef, Verbs } from '../../verbs/contract.ts';
+import type { Updates } from './deps.ts';
 
 export interface EventRecorder {
   /** `reason` is a CamelCase word, `message` a sentence. Returns at once. */
@@ -15,7 +16,7 @@ export interface EventRecorder {
 }
 
 export interface EventDeps {
-  readonly verbs: Pick<Verbs, 'create' | 'update'>;
+  readonly verbs: Pick<Verbs, 'create'> & Updates;
   readonly clock: Clock;
   readonly log: Logger;
   readonly caller: Caller;

@@ -6,7 +6,7 @@ import type { PodFacts } from './pod-facts.ts';
 /** An object as the cache hands it out. */
 export function cachedOf(object: ApiObject, revision = 1): CachedObject {
   const { namespace = '', name = '', labels = {} } = object.metadata;
-  return {
+  const cached = {
     key: namespace === '' ? name : `${namespace}/${name}`,
     namespace,
     name,
@@ -15,8 +15,10 @@ export function cachedOf(object: ApiObject, revision = 1): CachedObject {
     labels,
     fields: {},
     object: () => object,
-    form: (_, make) => make(),
+    madeHere: false,
+    form: (_: string, make: () => Buffer) => make(),
   };
+  return cached;
 }
 
 /** A running pod on a node, ready since ever. */

@@ -1,11 +1,12 @@
 /** Writes the status of an object that a controller looks after, if it is still the same object. */
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ApiObject } from '../../resources/contract.ts';
-import type { Caller, ObjectRef, Verbs } from '../../verbs/contract.ts';
+import type { Caller, ObjectRef } from '../../verbs/contract.ts';
 import { unlessGone } from '../unless-gone.ts';
+import type { Updates } from './deps.ts';
 
 export interface StatusDeps {
-  readonly verbs: Pick<Verbs, 'update'>;
+  readonly verbs: Updates;
   readonly caller: Caller;
   readonly fieldManager: string;
 }
