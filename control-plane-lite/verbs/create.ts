@@ -51,13 +51,14 @@ export async function attemptCreate(
 ): Promise<Attempt<Outcome>> {
   checkTarget(ref, object);
   const { resource } = ref;
-  await deps.admission.mutate(admissionRequest('CREATE', ref, { object, old: undefined }, options, caller));
   const context = strategyContext(deps, ref, options.dryRun, caller);
   decidingResource(resource).strategy.normalize?.(object);
-  const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
-  if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
+  // What admission adds is nobody's, as upstream has it.
   if (options.subresource === undefined && options.fieldManager !== '')
     track(deps, ref, object, options, context);
+  await deps.admission.mutate(admissionRequest('CREATE', ref, { object, old: undefined }, options, caller));
+  const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
+  if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
   const draft = await toDecidingVersion(resource, object);
   const base = decidingResource(resource);
   prepareForCreate(base, draft, context, newUid(deps));

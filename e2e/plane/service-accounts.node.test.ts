@@ -65,6 +65,8 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('pods in the words of %s',
       [mount],
       [mount],
     ]);
+    // Whoever made the pod does not own what was added to it.
+    expect(JSON.stringify(body.metadata.managedFields)).not.toContain('api-access');
   });
 
   test('have an account that is there, or are refused', async () => {
