@@ -30,6 +30,8 @@ export type Command = string | readonly string[];
 export interface Watching extends AsyncDisposable {
   /** The next line that it prints, without surplus spaces. @throws Error when none comes in time */
   line(): Promise<string>;
+  /** Gives it input, which goes on. */
+  say(text: string): void;
 }
 
 export interface Kubectl {
@@ -44,7 +46,7 @@ export interface Kubectl {
   readonly json: (command: Command) => Promise<Body>;
   /** The words of a table, line by line. */
   readonly table: (command: Command) => Promise<readonly (readonly string[])[]>;
-  readonly start: (command: Command) => Watching;
+  readonly start: (command: Command, env?: Readonly<Record<string, string>>) => Watching;
 }
 
 const wordsOf = (command: Command): readonly string[] =>
@@ -107,7 +109,7 @@ export function useKubectl(config: () => string): Kubectl {
     },
     json: async (command) => JSON.parse(await ok([...wordsOf(command), '-o', 'json'])) as Body,
     table: async (command) => (await ok(command)).split('\n').map((line) => line.trim().split(/ {2,}/)),
-    start: (command) => watch(startProcess(command)),
+    start: (command, env) => watch(startProcess(command, env)),
   };
 }
 
@@ -124,6 +126,7 @@ function watch(child: ChildProcess): Watching {
       if (done === true) throw new Error(`it printed no further line: ${errors}`);
       return value.trim().replace(/ {2,}/g, ' ');
     },
+    say: (text) => void child.stdin?.write(text),
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
       if (child.exitCode === null && child.signalCode === null) await once(child, 'close');

@@ -1,0 +1,136 @@
+/** The stock command-line client through the API server to the containers of a node. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { request } from 'node:http';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { sh, WAIT } from '../lifecycle/support.ts';
+import type { Body } from '../plane/support.ts';
+import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
+import { useNode } from './support.ts';
+
+const node = useNode();
+const kubectl = useKubectl(() => node.plane.server.platconfigFile);
+const { ok, run } = kubectl;
+
+/** The client's two ways: through WebSockets where it knows them, and as it did before. */
+const WAYS: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+  ['WebSocket', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'true', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'true' }],
+  ['SPDY', { KUBECTL_REMOTE_COMMAND_WEBSOCKETS: 'false', KUBECTL_PORT_FORWARD_WEBSOCKETS: 'false' }],
+];
+
+function get(port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    request({ host: '127.0.0.1', port, path: '/' }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.once('end', () => resolve(text));
+    })
+      .once('error', reject)
+      .end();
+  });
+}
+
+let web: string;
+let server: string;
+beforeAll(async () => {
+  server = await node.run('server', {
+    hostNetwork: false,
+    containers: [sh('main', `mkdir /w; echo served > /w/index.html; httpd -p 8080 -h /w; ${WAIT}`)],
+  });
+  web = await node.run('web', {
+    containers: [
+      sh('main', `echo one; echo two; ${WAIT}`),
+      sh('talk', 'while read -r line; do echo "heard $line"; done', { stdin: true }),
+      sh('side', `echo from the side; ${WAIT}`),
+    ],
+  });
+});
+
+describe('logs', () => {
+  test('of a container', async () => {
+    expect(await ok(['logs', web, '-c', 'side'])).toBe('from the side');
+  });
+
+  test('the last line', async () => {
+    expect(await ok(['logs', web, '-c', 'main', '--tail=1'])).toBe('two');
+  });
+
+  test('with times', async () => {
+    expect(await ok(['logs', web, '-c', 'main', '--timestamps'])).toMatch(/^\S+Z one\n\S+Z two$/);
+  });
+
+  test('as they come', async () => {
+    await using following = kubectl.start(['logs', '-f', web, '-c', 'main']);
+    expect([await following.line(), await following.line()]).toEqual(['one', 'two']);
+  });
+
+  test('of an instance that never was', async () => {
+    const { code, err } = await run(['logs', web, '-c', 'side', '--previous']);
+    expect([code, err]).toEqual([1, expect.stringContaining('previous terminated container')]);
+  });
+});
+
+describe.each(WAYS)('by %s', (_way, env) => {
+  test('a command says what it says, where it says it', async () => {
+    const words = ['exec', web, '-c', 'main', '--', 'sh', '-c', 'echo out; echo err >&2'];
+    expect(await run(words, { env })).toEqual({ code: 0, out: 'out\n', err: 'err\n' });
+  });
+
+  test('its exit code is the client’s', async () => {
+    const { code } = await run(['exec', web, '-c', 'main', '--', 'sh', '-c', 'exit 7'], { env });
+    expect(code).toBe(7);
+  });
+
+  test('reads its input to the end', async () => {
+    const input = 'x'.repeat(300_000);
+    const words = ['exec', '-i', web, '-c', 'main', '--', 'sh', '-c', 'cat | wc -c'];
+    expect(await ok(words, { env, input })).toBe('300000');
+  });
+
+  test('says much', async () => {
+    const words = ['exec', web, '-c', 'main', '--', 'sh', '-c', 'head -c 3000000 /dev/zero | tr "\\0" x'];
+    const { code, out } = await run(words, { env });
+    expect([code, out.length]).toEqual([0, 3_000_000]);
+  });
+
+  test('files are copied there and back', async () => {
+    const text = 'hello\n'.repeat(1000);
+    await writeFile(`${kubectl.dir()}/a`, text);
+    await ok(['cp', 'a', `${web}:/tmp/a`, '-c', 'side'], { env });
+    await ok(['cp', `${web}:/tmp/a`, 'b', '-c', 'side'], { env });
+    expect(await readFile(`${kubectl.dir()}/b`, 'utf8')).toBe(text);
+  });
+
+  test('attaches to the container’s own process', async () => {
+    await using attached = kubectl.start(['attach', '-i', web, '-c', 'talk'], env);
+    attached.say('hello\n');
+    expect(await attached.line()).toBe('heard hello');
+    attached.say('again\n');
+    expect(await attached.line()).toBe('heard again');
+  });
+
+  test('forwards a port, many times over', async () => {
+    await using forwarding = kubectl.start(['port-forward', `pod/${server}`, ':8080'], env);
+    const [, port = ''] = /:(\d+) ->/.exec(await forwarding.line()) ?? [];
+    const answers = await Promise.all([1, 2, 3].map(() => get(Number(port))));
+    expect(answers).toEqual(['served\n', 'served\n', 'served\n']);
+  });
+
+  test('no command leads nowhere', async () => {
+    const { code, err } = await run(['exec', web, '-c', 'main', '--', '/no/such'], { env });
+    expect([code === 0, err]).toEqual([false, expect.stringContaining('no such file')]);
+  });
+});
+
+describe('through the proxy', () => {
+  test('a pod answers', async () => {
+    expect(
+      await ok(['get', '--raw', `/api/v1/namespaces/default/pods/${server}:8080/proxy/index.html`]),
+    ).toBe('served');
+  });
+
+  test('the agent answers for its node', async () => {
+    expect(await ok(['get', '--raw', '/api/v1/nodes/n1/proxy/healthz'])).toBe('ok');
+    const pods = JSON.parse(await ok(['get', '--raw', '/api/v1/nodes/n1/proxy/pods'])) as Body;
+    expect(new Set(pods.items.map(({ metadata }) => metadata.name))).toEqual(new Set([server, web]));
+  });
+});

@@ -1,0 +1,90 @@
+/** An agent with its server, and an API server that knows its node and its pod: what the tests of the way between the
+ *  two share. The agent is no member: the same pods are on both sides by their names. */
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { afterAll, beforeAll, inject } from 'vitest';
+import type { Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
+import { isReady, TestAgent } from '../../testing/agent.ts';
+import { createTempDir, type TempDir } from '../../testing/temp.ts';
+import { pod as manifest } from '../lifecycle/support.ts';
+import { type Plane, usePlane } from '../plane/support.ts';
+
+export interface Node {
+  readonly plane: Plane;
+  readonly agent: () => TestAgent;
+  readonly port: () => number;
+  readonly readOnlyPort: () => number;
+  /** Runs it on the agent, and tells the API server. The pod's name on both sides is what is returned. */
+  readonly run: (name: string, spec: PodSpec) => Promise<string>;
+}
+
+/** A port that nobody listens on just now. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (typeof address !== 'object' || address === null) throw new Error('there is no port');
+  return address.port;
+}
+
+/** @param flags of the agent's server, beside those for who may use it */
+export function useNode(flags: readonly string[] = []): Node {
+  const plane = usePlane('kubernetes');
+  let dir: TempDir;
+  let agent: TestAgent;
+  let port = 0;
+  let readOnlyPort = 0;
+  beforeAll(async () => {
+    dir = await createTempDir('na-node-');
+    [port, readOnlyPort] = [await freePort(), await freePort()];
+    await writeFile(`${dir.path}/ca.crt`, plane.server.credentials().ca);
+    agent = await TestAgent.create({
+      endpoint: inject('criEndpoint'),
+      flags: [
+        '--enable-server=true',
+        '--address=127.0.0.1',
+        `--port=${port}`,
+        `--read-only-port=${readOnlyPort}`,
+        `--cert-dir=${dir.path}/pki`,
+        `--client-ca-file=${dir.path}/ca.crt`,
+        '--anonymous-auth=false',
+        ...flags,
+      ],
+    });
+    await plane.post('/api/v1/nodes', { metadata: { name: 'n1' } });
+    await plane.patch('/api/v1/nodes/n1/status', {
+      status: {
+        addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+        daemonEndpoints: { [plane.words.nodeAgentEndpointMember]: { Port: port } },
+      },
+    });
+  });
+  afterAll(async () => {
+    await agent[Symbol.asyncDispose]();
+    await dir[Symbol.asyncDispose]();
+  });
+
+  async function tell(found: Pod): Promise<string> {
+    const name = found.metadata?.name ?? '';
+    await plane.post('/api/v1/namespaces/default/pods', {
+      metadata: { name, labels: found.metadata?.labels ?? {} },
+      spec: { ...found.spec, nodeName: 'n1' },
+    });
+    const { phase, podIP, podIPs, containerStatuses, conditions } = found.status ?? {};
+    const status = { phase, podIP, podIPs, containerStatuses, conditions };
+    await plane.patch(`/api/v1/namespaces/default/pods/${name}/status`, { status });
+    return name;
+  }
+
+  return {
+    plane,
+    agent: () => agent,
+    port: () => port,
+    readOnlyPort: () => readOnlyPort,
+    async run(name, spec) {
+      await agent.put(`${name}.json`, manifest(name, spec));
+      return tell(await agent.waitFor(name, isReady));
+    },
+  };
+}
