@@ -6,7 +6,7 @@ import type { Node, NodeStatus } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
-import { createServerContact } from './contact.ts';
+import { createServerContact } from '../api-client/server-contact.ts';
 import { runLeaseKeeper } from './lease-keeper.ts';
 import { createStatusReporter } from './status-reporter.ts';
 

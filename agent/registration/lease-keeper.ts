@@ -6,7 +6,7 @@ import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
-import type { ServerContact } from './contact.ts';
+import type { ServerContact } from '../api-client/server-contact.ts';
 import { decideLease, type LeaseRules } from './node-lease.ts';
 import { readLease } from './read-objects.ts';
 import { LEASE_RETRY, untilDone } from './retry.ts';

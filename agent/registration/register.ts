@@ -5,7 +5,7 @@ import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
-import type { ServerContact } from './contact.ts';
+import type { ServerContact } from '../api-client/server-contact.ts';
 import { adoptNode } from './initial-node.ts';
 import type { NodeEvent, StatusDecision } from './node-status.ts';
 import { readNode } from './read-objects.ts';

@@ -5,7 +5,7 @@ import { type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { ApiClient } from '../api-client/client.ts';
-import { createServerContact, type ServerContact } from './contact.ts';
+import type { ServerContact } from '../api-client/server-contact.ts';
 import { initialNode } from './initial-node.ts';
 import { runLeaseKeeper } from './lease-keeper.ts';
 import type { MachineReader } from './machine/read-machine.ts';
@@ -22,6 +22,8 @@ export interface NodeRegistrationDeps extends StatusSources {
   readonly api: Pick<ApiClient, 'create' | 'get' | 'patch' | 'list' | 'watch'>;
   /** Not paced, on connections of its own, with a short time limit. */
   readonly heartbeat: Pick<ApiClient, 'create' | 'get' | 'update' | 'patch'>;
+  /** Shared by all that talk to the server, so that its absence is told once. */
+  readonly contact: ServerContact;
   readonly clock: Clock;
   readonly log: Logger;
   readonly readMachine: MachineReader;
@@ -55,7 +57,6 @@ const readyWord = (node: Node | undefined): string | undefined =>
   node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 
 interface Parts {
-  readonly contact: ServerContact;
   readonly follower: NodeFollower;
   readonly runtime: RuntimeState;
   readonly decide: StatusDecider;
@@ -67,9 +68,8 @@ function createParts(
   settings: RegistrationSettings,
   tell: (events: readonly NodeEvent[]) => void,
 ): Parts {
-  const { clock, log, api, heartbeat } = deps;
+  const { clock, log, contact, api, heartbeat } = deps;
   const { nodeName, vocabulary, updateMs, reportMs, mostImages } = settings;
-  const contact = createServerContact({ clock, log });
   const follower = createNodeFollower({ client: api, clock, log }, { nodeName, vocabulary });
   const runtime = createRuntimeState({ clock, log, read: deps.readRuntime });
   const decide = createStatusDecider({ ...deps, runtime }, { rules: settings.status, mostImages });
@@ -97,17 +97,17 @@ function createParts(
   follower.onChange((node) => {
     if (readyWord(node) !== lastReady) reporter.wake();
   });
-  return { contact, follower, runtime, decide, reporter };
+  return { follower, runtime, decide, reporter };
 }
 
 export function createNodeRegistration(
   deps: NodeRegistrationDeps,
   settings: RegistrationSettings,
 ): NodeRegistration {
-  const { clock, log, api, heartbeat } = deps;
+  const { clock, log, contact, api, heartbeat } = deps;
   const { vocabulary } = settings;
   const tell = (events: readonly NodeEvent[]): void => events.forEach(deps.event);
-  const { contact, follower, runtime, decide, reporter } = createParts(deps, settings, tell);
+  const { follower, runtime, decide, reporter } = createParts(deps, settings, tell);
 
   async function initial(): Promise<Node> {
     const { architecture } = await deps.readMachine();

@@ -1,7 +1,7 @@
 /** Trying a request again until it succeeds or is no longer wanted. */
 import { type BackoffPolicy, createBackoff } from '#api/kit/backoff.ts';
 import { type Clock, sleep } from '#api/kit/clock.ts';
-import type { ServerContact } from './contact.ts';
+import type { ServerContact } from '../api-client/server-contact.ts';
 
 export interface RetryDeps {
   readonly clock: Clock;

@@ -6,7 +6,7 @@ import { createLoop } from '#api/kit/loop.ts';
 import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiClient } from '../api-client/client.ts';
-import type { ServerContact } from './contact.ts';
+import type { ServerContact } from '../api-client/server-contact.ts';
 import type { NodeEvent, StatusDecision } from './node-status.ts';
 import { readNode } from './read-objects.ts';
 import { nodePatch, statusChanged } from './status-patch.ts';

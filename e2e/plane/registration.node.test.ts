@@ -5,6 +5,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, createApiClient } from '#agent/api-client/client.ts';
 import { loadClientConfig } from '#agent/api-client/load.ts';
+import { createServerContact } from '#agent/api-client/server-contact.ts';
 import { createDefaultConfig } from '#agent/config/default-config.ts';
 import type { AgentConfig } from '#agent/config/gen/config.ts';
 import { MACHINE } from '#agent/registration/machine.fixture.ts';
@@ -103,6 +104,7 @@ async function runNode(
             return heartbeat.patch(address, patch, signal);
           },
         },
+        contact: createServerContact({ clock: systemClock, log }),
         clock: systemClock,
         log,
         readMachine: () => Promise.resolve(MACHINE),

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
-import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
-import { createServerContact } from './contact.ts';
-import { untilDone } from './retry.ts';
+import { ApiRequestError, ServerUnreachableError } from './errors.ts';
+import { createServerContact } from './server-contact.ts';
 
 const away = new ServerUnreachableError('no answer');
 const busy = new ApiRequestError({ status: 503, reason: 'ServiceUnavailable', message: 'not now' });
@@ -19,7 +18,7 @@ function setUp() {
   const contact = createServerContact({ clock, log });
   let returns = 0;
   contact.onReturn(() => (returns += 1));
-  return { clock, contact, logged, returns: () => returns };
+  return { contact, logged, returns: () => returns };
 }
 
 describe('createServerContact', () => {
@@ -42,10 +41,10 @@ describe('createServerContact', () => {
     contact.failed('status', denied('a'));
     contact.succeeded('lease');
     expect(logged).toEqual([
-      'lease: API server refused what the node asked',
-      'lease: API server refused what the node asked',
-      'status: API server refused what the node asked',
-      'lease: API server took what the node asked',
+      'lease: API server refused what the agent asked',
+      'lease: API server refused what the agent asked',
+      'status: API server refused what the agent asked',
+      'lease: API server took what the agent asked',
     ]);
     expect(returns()).toBe(0);
   });
@@ -55,42 +54,5 @@ describe('createServerContact', () => {
     contact.failed('lease', away);
     contact.failed('status', denied('a'));
     expect(logged).toContain('API server answered again');
-  });
-});
-
-describe('untilDone', () => {
-  test('tries again after growing times until it succeeds', async () => {
-    const { clock, contact } = setUp();
-    const startMs = clock.monotonic();
-    const triedAtMs: number[] = [];
-    const attempt = (): Promise<string> => {
-      triedAtMs.push(clock.monotonic() - startMs);
-      return triedAtMs.length < 5 ? Promise.reject(away) : Promise.resolve('done');
-    };
-    const policy = { initialMs: 100, maxMs: 300 };
-    const done = untilDone(
-      { clock, contact },
-      { subject: 'x', policy },
-      attempt,
-      new AbortController().signal,
-    );
-    await clock.advance(0);
-    await clock.advance(2000);
-    expect(await done).toBe('done');
-    expect(triedAtMs).toEqual([0, 100, 300, 600, 900]);
-  });
-
-  test('ends with the signal', async () => {
-    const { clock, contact } = setUp();
-    const stop = new AbortController();
-    const policy = { initialMs: 100, maxMs: 300 };
-    const done = untilDone(
-      { clock, contact },
-      { subject: 'x', policy },
-      () => Promise.reject(away),
-      stop.signal,
-    );
-    stop.abort(new Error('stopped'));
-    await expect(done).rejects.toThrow('stopped');
   });
 });

@@ -2,7 +2,7 @@
  *  back. Refusals are told once for each subject and message. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { ApiRequestError } from '../api-client/errors.ts';
+import { ApiRequestError } from './errors.ts';
 
 export interface ServerContact {
   /** Notes a failure of a request about a subject, such as `lease`. */
@@ -46,11 +46,11 @@ export function createServerContact({ clock, log }: ServerContactDeps): ServerCo
       returned();
       if (refusals.get(subject) === error.message) return;
       refusals.set(subject, error.message);
-      log.error({ err: error, subject }, 'API server refused what the node asked');
+      log.error({ err: error, subject }, 'API server refused what the agent asked');
     },
     succeeded(subject) {
       returned();
-      if (refusals.delete(subject)) log.info({ subject }, 'API server took what the node asked');
+      if (refusals.delete(subject)) log.info({ subject }, 'API server took what the agent asked');
     },
     onReturn(listener) {
       listeners.add(listener);
