@@ -1,6 +1,9 @@
 /** How a node agent gets its client certificate from a real server, and renews it. Document 2, 3 and 5.9. */
 import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { readdir, readFile, readlink, stat, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { connect, createServer, type TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { createApiClient } from '#agent/api-client/client.ts';
 import { loadClientConfig } from '#agent/api-client/load.ts';
@@ -12,9 +15,12 @@ import {
 } from '#agent/certs/client-certificates.ts';
 import { certificateFiles } from '#agent/certs/files.ts';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
+import { openServingCertificates } from '#agent/certs/serving-certificates.ts';
 import { createTestAuthority, Killed, killedAt } from '#agent/certs/test-store.ts';
+import type { ServingNames } from '#agent/certs/tls-source.ts';
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import type { Identity } from '#api/pki/certificate.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -278,4 +284,93 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     await openClientCertificates({ ...deps, clock }, { ...world.options }, signal);
     expect((await world.certificate()).serialNumber).not.toBe(first.serialNumber);
   });
+
+  test('the signer gives serving certificates, for what the node is called, and connections stay open', async () => {
+    await using world = await setUp('serves', await addToken('serves'));
+    const { clientConfig } = await openClientCertificates(deps, world.options, signal);
+    let names: ServingNames = { dnsNames: ['serves'], ipAddresses: ['127.0.0.1'] };
+    const listeners = new Set<() => void>();
+    const asked: string[] = [];
+    let waiting = Promise.withResolvers<string>();
+    const source = await openServingCertificates(
+      {
+        ...deps,
+        clientConfig: () => clientConfig,
+        names: () => names,
+        onNamesChange(listener) {
+          listeners.add(listener);
+          return () => void listeners.delete(listener);
+        },
+        onWaiting(request) {
+          asked.push(request);
+          waiting.resolve(request);
+        },
+      },
+      { ...world.options, certFile: '', keyFile: '', bootstrap: true },
+    );
+    await using server = await echo(source.current());
+    source.onChange((pair) => server.change(pair));
+    const open = await server.connect();
+    expect(open.getPeerX509Certificate()?.subject).toBe('CN=serves');
+    const stop = new AbortController();
+    const running = source.run(stop.signal);
+    // Called otherwise before anybody approved: the new names are asked for, of the same key.
+    const first = await waiting.promise;
+    waiting = Promise.withResolvers();
+    names = { dnsNames: ['serves', 'serves.example.org'], ipAddresses: ['127.0.0.1', 'fd00::1'] };
+    for (const listener of listeners) listener();
+    const second = await waiting.promise;
+    expect(second).not.toBe(first);
+    const changed = Promise.withResolvers<Identity>();
+    source.onChange((pair) => {
+      const { issuer, subject } = new X509Certificate(pair.certificate);
+      if (issuer !== subject) changed.resolve(pair);
+    });
+    await decide(second, 'Approved');
+    const signed = new X509Certificate((await changed.promise).certificate);
+    expect(signed.subject).toBe('O=system:nodes\nCN=system:node:serves');
+    expect(signed.subjectAltName).toBe(
+      'DNS:serves, DNS:serves.example.org, IP Address:127.0.0.1, IP Address:FD00:0:0:0:0:0:0:1',
+    );
+    const next = await server.connect(plane.server.credentials().ca);
+    expect(next.authorized).toBe(true);
+    expect(await server.say(open, 'still here')).toBe('still here');
+    stop.abort();
+    await running;
+    // It is there at once at the next start.
+    const again = await openServingCertificates(
+      { ...deps, clientConfig: () => undefined, names: () => names },
+      { ...world.options, certFile: '', keyFile: '', bootstrap: true },
+    );
+    expect(new X509Certificate(again.current().certificate).serialNumber).toBe(signed.serialNumber);
+  });
 });
+
+/** A server that says everything back. */
+async function echo({ certificate: cert, key }: Identity) {
+  const server = createServer({ cert, key }, (socket) => socket.pipe(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const sockets: TLSSocket[] = [];
+  return {
+    change: (pair: Identity): void => server.setSecureContext({ cert: pair.certificate, key: pair.key }),
+    async connect(ca?: string): Promise<TLSSocket> {
+      const trust = ca === undefined ? { rejectUnauthorized: false } : { ca };
+      const socket = connect({ port, host: '127.0.0.1', servername: 'serves', ...trust });
+      sockets.push(socket);
+      await once(socket, 'secureConnect');
+      return socket;
+    },
+    async say(socket: TLSSocket, text: string): Promise<string> {
+      const answer = once(socket, 'data');
+      socket.write(text);
+      return String((await answer)[0]);
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
