@@ -1,4 +1,5 @@
 /** The controllers that make pods happen. They share one index of the pods. */
+import { runDaemonSets } from '../controllers/daemon-set/controller.ts';
 import { runDeployments } from '../controllers/deployment/controller.ts';
 import type { ControllerName } from '../controllers/names.ts';
 import { REPLICA_SETS, REPLICATION_CONTROLLERS, runReplicas } from '../controllers/replica-set/controller.ts';
@@ -15,6 +16,7 @@ type Run = (deps: WorkloadDeps, signal: AbortSignal, shared: Shared) => Promise<
 
 /** By the name that `--controllers` has for them. */
 const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
+  daemonset: runDaemonSets,
   deployment: runDeployments,
   replicaset: (deps, signal, { pods }) => runReplicas(deps, signal, { kind: REPLICA_SETS, pods }),
   replicationcontroller: (deps, signal, { pods }) =>

@@ -1,0 +1,227 @@
+/** Keeps a pod of each DaemonSet on every node where it belongs. The scheduler binds them. */
+import { isDeepStrictEqual } from 'node:util';
+import { createBackoff } from '#api/kit/backoff.ts';
+import { asError } from '#api/kit/clock.ts';
+import type { DaemonSet, DaemonSetStatus } from '#api/schema/gen/apps-v1.ts';
+import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import { membersOf, typed } from '../../resources/view.ts';
+import { type Children, createChildren } from '../workloads-kit/children.ts';
+import { controllerReference } from '../workloads-kit/claim.ts';
+import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { claimChildren, createHands, type Hands, refOf } from '../workloads-kit/family.ts';
+import { followChildren } from '../workloads-kit/follow-children.ts';
+import { NameTakenError } from '../workloads-kit/name-taken.ts';
+import { createNodes, type Nodes } from '../workloads-kit/nodes.ts';
+import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import type { PodFacts } from '../workloads-kit/pod-facts.ts';
+import {
+  createPodWriter,
+  isNamespaceEnding,
+  type PodWriter,
+  podFromTemplate,
+} from '../workloads-kit/pod-writer.ts';
+import {
+  createRevisionWriter,
+  decideRevision,
+  hashOf,
+  outdatedRevisions,
+  REVISION_LABEL,
+  type RevisionFacts,
+  type RevisionWriter,
+  revisionFacts,
+} from '../workloads-kit/revisions.ts';
+import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { slowStart } from '../workloads-kit/slow-start.ts';
+import { writeStatus } from '../workloads-kit/write-status.ts';
+import { type DaemonFacts, type DaemonNode, type DaemonPlan, decideDaemons } from './decide.ts';
+import { affinityFor, daemonTolerations, decideEligibility, targetNode } from './pods.ts';
+
+interface Parts {
+  readonly deps: WorkloadDeps;
+  readonly resource: Resource;
+  readonly podResource: Resource;
+  readonly revisionResource: Resource;
+  readonly pods: Children<PodFacts>;
+  readonly revisions: Children<RevisionFacts>;
+  readonly nodes: Nodes;
+  readonly owners: Owners;
+  readonly hands: Hands;
+  readonly writer: PodWriter;
+  readonly revisionWriter: RevisionWriter;
+  readonly loop: KeyLoop;
+  readonly failures: ReturnType<typeof createBackoff>;
+}
+
+/** Pods that are made or deleted in one go; the rest follows. */
+const BURST = 250;
+const DEFAULT_HISTORY = 10;
+/** Of a pod that fails again and again on its node. */
+const FAILURES = { initialMs: 1000, maxMs: 15 * 60_000 };
+
+const templateOf = (object: ApiObject): PodTemplateSpec => typed<DaemonSet>(object).spec?.template ?? {};
+
+function factsOf(object: ApiObject): DaemonFacts {
+  const { spec, status } = typed<DaemonSet>(object);
+  return {
+    generation: object.metadata.generation ?? 0,
+    minReadySeconds: spec?.minReadySeconds ?? 0,
+    onDelete: spec?.updateStrategy?.type === 'OnDelete',
+    maxUnavailable: spec?.updateStrategy?.rollingUpdate?.maxUnavailable,
+    maxSurge: spec?.updateStrategy?.rollingUpdate?.maxSurge,
+    collisionCount: status?.collisionCount,
+  };
+}
+
+/** The nodes with their pods, and the pods that are meant for nodes that are not there. */
+function groupByNode(
+  { nodes, deps }: Parts,
+  object: ApiObject,
+  pods: readonly PodFacts[],
+): { readonly nodes: readonly DaemonNode[]; readonly lost: readonly PodFacts[] } {
+  const spec = templateOf(object).spec ?? { containers: [] };
+  const tolerations = daemonTolerations(spec, deps.vocabulary);
+  const byNode = Map.groupBy(pods, targetNode);
+  const all = nodes.all().map((node) => ({
+    name: node.name,
+    pods: byNode.get(node.name) ?? [],
+    ...decideEligibility(spec, tolerations, node),
+  }));
+  return { nodes: all, lost: pods.filter((pod) => pod.nodeName === '' && !nodes.has(targetNode(pod))) };
+}
+
+function podFor({ deps, resource }: Parts, object: ApiObject, hash: string, nodeName: string): ApiObject {
+  const template = templateOf(object);
+  const reference = controllerReference(resource, object);
+  const pod = podFromTemplate(template, object, reference, { labels: { [REVISION_LABEL]: hash } });
+  const spec = membersOf(pod, 'spec');
+  spec['affinity'] = affinityFor(template.spec?.affinity, nodeName);
+  spec['tolerations'] = daemonTolerations(template.spec ?? {}, deps.vocabulary);
+  return pod;
+}
+
+/** @throws the first failure */
+async function execute(parts: Parts, owner: Owner, hash: string, plan: DaemonPlan): Promise<void> {
+  const { writer, hands, failures, deps, loop } = parts;
+  const object = owner.cached.object();
+  for (const { key, namespace, name, nodeName } of plan.failed) {
+    failures.fail(`${owner.uid}/${nodeName}`, deps.clock.now());
+    const message = `Found failed daemon pod ${key} on node ${nodeName}, will try to kill it`;
+    hands.events.record(object, 'Warning', 'FailedDaemonPod', message);
+    deps.log.info({ namespace, pod: name, node: nodeName }, 'Failed pod of a DaemonSet is replaced');
+  }
+  const create = plan.create.slice(0, BURST);
+  const remove = plan.remove.slice(0, BURST);
+  if (create.length > 0 || remove.length > 0) loop.expect(owner.key);
+  const made = await slowStart(create.length, (index) =>
+    writer.create(object, podFor(parts, object, hash, create[index] ?? '')),
+  );
+  const results = await Promise.allSettled(remove.map((pod) => writer.remove(object, pod)));
+  const failed = results.find((result) => result.status === 'rejected');
+  if (made.error !== undefined && !isNamespaceEnding(made.error)) throw made.error;
+  if (failed !== undefined) throw asError(failed.reason);
+}
+
+async function writeDaemonStatus(parts: Parts, owner: Owner, status: DaemonSetStatus): Promise<void> {
+  if (isDeepStrictEqual(status, typed<DaemonSet>(owner.cached.object()).status)) return;
+  parts.loop.expect(owner.key);
+  await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
+}
+
+/** The label of the current version, and the versions that there were.
+ *  @throws StatusError, NameTakenError */
+async function syncRevisions(
+  parts: Parts,
+  owner: Owner,
+): Promise<{ readonly hash: string; readonly old: readonly RevisionFacts[] }> {
+  const { hands, resource, revisionResource, revisions: children, revisionWriter, loop } = parts;
+  const object = owner.cached.object();
+  const expect = (): void => loop.expect(owner.key);
+  const context = { hands, owners: resource, resource: revisionResource, children, expect };
+  const revisions = await claimChildren(context, owner, object);
+  const { status } = typed<DaemonSet>(object);
+  const step = decideRevision(templateOf(object), revisions, status?.collisionCount);
+  if (step.kind !== 'keep') expect();
+  try {
+    const { name, hash } = await revisionWriter.sync(object, templateOf(object), step);
+    return { hash, old: revisions.filter((revision) => revision.name !== name) };
+  } catch (thrown) {
+    if (thrown instanceof NameTakenError && status !== undefined) {
+      await writeDaemonStatus(parts, owner, { ...status, collisionCount: (status.collisionCount ?? 0) + 1 });
+    }
+    throw thrown;
+  }
+}
+
+async function visit(parts: Parts, key: string): Promise<number | undefined> {
+  const { owners, deps, resource, podResource, pods: children, hands, loop, failures } = parts;
+  const owner = owners.get(key);
+  const object = owner?.cached.object();
+  if (owner === undefined || object === undefined) return undefined;
+  if (object.metadata.deletionTimestamp !== undefined) return undefined;
+  const { hash, old } = await syncRevisions(parts, owner);
+  const expect = (): void => loop.expect(key);
+  const pods = await claimChildren(
+    { hands, owners: resource, resource: podResource, children, expect },
+    owner,
+    object,
+  );
+  const nowMs = deps.clock.now();
+  const plan = decideDaemons({
+    daemon: factsOf(object),
+    ...groupByNode(parts, object, pods),
+    hash,
+    failureDelayMs: (nodeName) => failures.readyAt(`${owner.uid}/${nodeName}`, nowMs) - nowMs,
+    nowMs,
+  });
+  await writeDaemonStatus(parts, owner, plan.status);
+  await execute(parts, owner, hash, plan);
+  const limit = typed<DaemonSet>(object).spec?.revisionHistoryLimit ?? DEFAULT_HISTORY;
+  const live = new Set(pods.map(({ labels }) => labels[REVISION_LABEL]));
+  for (const revision of outdatedRevisions(old, limit, (each) => live.has(hashOf(each)))) {
+    expect();
+    await parts.revisionWriter.remove(revision);
+  }
+  return plan.recheckMs;
+}
+
+/** `pods`: the index that controllers share. Works until the signal fires. */
+export async function runDaemonSets(
+  deps: WorkloadDeps,
+  signal: AbortSignal,
+  { pods }: { readonly pods: Children<PodFacts> },
+): Promise<void> {
+  const resource = findResource(deps, 'apps/v1', 'daemonsets');
+  const podResource = findResource(deps, 'v1', 'pods');
+  const nodeResource = findResource(deps, 'v1', 'nodes');
+  const revisionResource = findResource(deps, 'apps/v1', 'controllerrevisions');
+  if (!resource || !podResource || !nodeResource || !revisionResource) return;
+  const hands = createHands(deps, 'daemonset-controller', signal);
+  const loop = createKeyLoop(deps, (key) => visit(parts, key));
+  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
+    selectorOf: (object) => typed<DaemonSet>(object).spec?.selector,
+    onChange: (key) => loop.due(key),
+  });
+  const nodes = createNodes(deps.cache.resource(nodeResource.storage), () => {
+    for (const { key } of owners.all()) loop.dueSoon(key);
+  });
+  const revisions = createChildren(deps.cache.resource(revisionResource.storage), revisionFacts);
+  const parts: Parts = {
+    deps,
+    resource,
+    podResource,
+    revisionResource,
+    pods,
+    revisions,
+    nodes,
+    owners,
+    hands,
+    writer: createPodWriter({ ...hands, pods: podResource }),
+    revisionWriter: createRevisionWriter({ ...hands, owners: resource, resource: revisionResource }),
+    loop,
+    failures: createBackoff(FAILURES),
+  };
+  const due = (key: string): void => loop.dueSoon(key);
+  const following = [followChildren(pods, owners, due), followChildren(revisions, owners, due)];
+  await loop.run(signal, owners, nodes, revisions, ...following);
+}
