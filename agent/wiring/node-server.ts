@@ -5,14 +5,13 @@ import { createExecCalls } from '../probes/exec-sync.ts';
 import { containerLogs } from '../server/container-logs.ts';
 import { type NodeServer, type NodeServerDeps, startNodeServer } from '../server/node/node-server.ts';
 import { type CreateReview, createReviews, type Reviews } from '../server/node/reviews.ts';
-import { selfSignedIdentity } from '../server/node/self-signed.ts';
 import { createSummary, type FsSpace } from '../server/node/stats/summary.ts';
-import { fileTls, fixedTls, type TlsSource } from '../server/node/tls-source.ts';
 import { watchFiles } from '../server/node/watched-files.ts';
 import { attachUrl, execUrl, portForwardUrl, runningContainer } from '../server/stream-urls.ts';
 import type { Base } from './base.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
+import { servingTls } from './serving-tls.ts';
 
 /** The system's logs, which `/logs/` shows. */
 const SYSTEM_LOGS = '/var/log';
@@ -66,7 +65,7 @@ async function serverDeps(
   const authorities = clientCAFile === '' ? undefined : await watchFiles({ clock, log }, [clientCAFile]);
   return {
     log: log.child({ component: 'server' }),
-    tls: await tlsSource(base),
+    tls: await servingTls(base),
     clientAuthorities:
       authorities === undefined
         ? undefined
@@ -113,14 +112,6 @@ function reviewsOf({ config, clock, vocabulary, node }: Base, create: CreateRevi
       deniedTtlMs: cacheUnauthorizedTTL,
     },
   );
-}
-
-async function tlsSource({ config, vocabulary, clock, log, node, settings }: Base): Promise<TlsSource> {
-  const { tlsCertFile, tlsPrivateKeyFile, certDir: dir } = config;
-  if (tlsCertFile !== '') return fileTls(await watchFiles({ clock, log }, [tlsCertFile, tlsPrivateKeyFile]));
-  const fileName = vocabulary.agentComponent;
-  const addresses = [...settings.hostIPs(), '127.0.0.1'];
-  return fixedTls(await selfSignedIdentity({ dir, fileName, nodeName: node, addresses, nowMs: clock.now() }));
 }
 
 async function spaceOf(path: string): Promise<FsSpace> {

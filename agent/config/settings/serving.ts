@@ -118,7 +118,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'rotate-server-certificates', deprecated: 'config-file' }],
     gates: ['RotateNodeAgentServerCertificate'],
-    acted: false,
+    acted: true,
     help: 'Ask the API server for the serving certificate and renew it.',
   },
   {

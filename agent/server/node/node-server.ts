@@ -181,12 +181,15 @@ async function serveSecurely(deps: NodeServerDeps, options: NodeServerOptions): 
       log.warn({ err }, 'Certificates of the server were not replaced');
     }
   };
+  const closing = new AbortController();
   const endings = [tls.onChange(renew), clientAuthorities?.onChange(renew)];
+  const keeping = tls.run(closing.signal);
   return {
     port: listening.port,
     async close() {
       for (const end of endings) end?.();
-      await listening.close();
+      closing.abort(new Error('server is stopping'));
+      await Promise.all([keeping, listening.close()]);
     },
   };
 }
