@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import type { Event } from '#api/schema/gen/core-v1.ts';
+import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
+import { createServerContact } from '../api-client/server-contact.ts';
+import { createApiEventSink } from './api-sink.ts';
+
+const failure = (status: number) => new ApiRequestError({ status, reason: 'R', message: `${status}` });
+const event = (name: string, count = 1): Event => ({
+  apiVersion: 'v1',
+  kind: 'Event',
+  metadata: { name, namespace: 'default' },
+  involvedObject: { kind: 'Pod', name: 'p' },
+  message: `m${count}`,
+  lastTimestamp: 't',
+  count,
+});
+
+function setUp(options = { qps: 0, burst: 10 }) {
+  const clock = createFakeClock();
+  /** `create a 1`, `patch a 2`. */
+  const calls: string[] = [];
+  const faults: Error[] = [];
+  const answer = (call: string) => {
+    calls.push(call);
+    const fault = faults.shift();
+    return fault === undefined ? Promise.resolve({}) : Promise.reject(fault);
+  };
+  const sink = createApiEventSink(
+    {
+      client: {
+        create: (_, object) => {
+          const { metadata, count } = object as unknown as Event;
+          return answer(`create ${metadata.name} ${count}`);
+        },
+        patch: ({ name }, { content }) => answer(`patch ${name} ${(content as Event).count}`),
+      },
+      clock,
+      contact: createServerContact({ clock, log: silentLogger }),
+      log: silentLogger,
+    },
+    options,
+  );
+  const stop = new AbortController();
+  const running = sink.run(stop.signal);
+  return {
+    sink,
+    clock,
+    calls,
+    faults,
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await running;
+    },
+  };
+}
+
+describe('createApiEventSink', () => {
+  test('makes an event once, and counts its repeats', async () => {
+    await using world = setUp();
+    world.sink.take(event('a'));
+    await world.clock.advance(0);
+    world.sink.take(event('a', 2));
+    world.sink.take(event('b'));
+    await world.clock.advance(0);
+    expect(world.calls).toEqual(['create a 1', 'patch a 2', 'create b 1']);
+  });
+
+  test('sends the newest of an event that waits', async () => {
+    await using world = setUp();
+    for (let count = 1; count <= 5; count += 1) world.sink.take(event('a', count));
+    await world.clock.advance(0);
+    expect(world.calls).toEqual(['create a 5']);
+  });
+
+  test('makes again what expired, and changes what is there already', async () => {
+    await using world = setUp();
+    world.sink.take(event('a'));
+    await world.clock.advance(0);
+    world.faults.push(failure(404));
+    world.sink.take(event('a', 2));
+    await world.clock.advance(0);
+    world.faults.push(failure(409));
+    world.sink.take(event('b', 3));
+    await world.clock.advance(0);
+    expect(world.calls).toEqual(['create a 1', 'patch a 2', 'create a 2', 'create b 3', 'patch b 3']);
+  });
+
+  test('drops what is refused', async () => {
+    await using world = setUp();
+    world.faults.push(failure(403));
+    world.sink.take(event('a'));
+    world.sink.take(event('b'));
+    await world.clock.advance(60_000);
+    expect(world.calls).toEqual(['create a 1', 'create b 1']);
+  });
+
+  test('keeps what the server did not get, in order, and what came last of too many', async () => {
+    await using world = setUp();
+    world.faults.push(new ServerUnreachableError('away'), failure(503));
+    world.sink.take(event('old'));
+    await world.clock.advance(0);
+    for (let i = 0; i < 1000; i += 1) world.sink.take(event(`e${i}`));
+    await world.clock.advance(10_000);
+    expect(world.calls.slice(0, 3)).toEqual(['create old 1', 'create e0 1', 'create e0 1']);
+    expect(world.calls).toHaveLength(1002);
+  });
+
+  test('sends no faster than allowed', async () => {
+    await using world = setUp({ qps: 5, burst: 10 });
+    for (let i = 0; i < 30; i += 1) world.sink.take(event(`e${i}`));
+    await world.clock.advance(0);
+    expect(world.calls).toHaveLength(10);
+    await world.clock.advance(2000);
+    expect(world.calls).toHaveLength(20);
+  });
+});

@@ -1,0 +1,110 @@
+/** Brings the agent's events to the API server, in order and no faster than allowed. What the server does not get while
+ *  it is away waits, within bounds; a repeat of an event that still waits takes its place. What the server refuses is
+ *  not sent again. Source: upstream's event sink, release 1.24; `--event-qps`, `--event-burst`. */
+import { createBackoff } from '#api/kit/backoff.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { createTokenBucket } from '#api/kit/token-bucket.ts';
+import type { Event } from '#api/schema/gen/core-v1.ts';
+import type { ApiClient } from '../api-client/client.ts';
+import { ApiRequestError } from '../api-client/errors.ts';
+import type { ServerContact } from '../api-client/server-contact.ts';
+import { createEventWriter, eventKey } from './event-writer.ts';
+
+export interface ApiEventSinkDeps {
+  /** Not paced: events have a limit of their own. */
+  readonly client: Pick<ApiClient, 'create' | 'patch'>;
+  readonly contact: ServerContact;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export interface ApiEventSinkOptions {
+  /** Requests per second on average; 0 or less is no limit. */
+  readonly qps: number;
+  /** Requests at once after a quiet time. */
+  readonly burst: number;
+}
+
+export interface ApiEventSink {
+  /** Takes an event, new or repeated. Never waits. */
+  readonly take: (event: Event) => void;
+  /** Sends until the signal fires. Never rejects. */
+  readonly run: (signal: AbortSignal) => Promise<void>;
+}
+
+/** Events that wait at most; the oldest go first, as they say least about what is now. */
+const MOST_WAITING = 1000;
+const RETRY = { initialMs: 1000, maxMs: 10_000, jitter: 0.2 } as const;
+const SUBJECT = 'events';
+
+export function createApiEventSink(deps: ApiEventSinkDeps, options: ApiEventSinkOptions): ApiEventSink {
+  const { client, contact, clock, log } = deps;
+  const bucket = createTokenBucket(clock, { ratePerSecond: options.qps, burst: options.burst });
+  const backoff = createBackoff(RETRY);
+  const write = createEventWriter(client);
+  /** The next one first. One that is being sent is still here. */
+  const waiting = new Map<string, Event>();
+  let dropped = 0;
+  let wake: (() => void) | undefined;
+
+  function take(event: Event): void {
+    waiting.set(eventKey(event), event);
+    const oldest = waiting.keys().next();
+    if (waiting.size > MOST_WAITING && oldest.done !== true) {
+      waiting.delete(oldest.value);
+      dropped += 1;
+    }
+    wake?.();
+  }
+
+  /** @returns whether the event is done with */
+  async function send(event: Event, signal: AbortSignal): Promise<boolean> {
+    try {
+      await write(event, signal);
+      contact.succeeded(SUBJECT);
+      return true;
+    } catch (thrown) {
+      signal.throwIfAborted();
+      const refused = thrown instanceof ApiRequestError && !thrown.retryable;
+      if (refused) log.debug({ err: thrown, reason: event.reason }, 'Event was refused');
+      else contact.failed(SUBJECT, thrown);
+      return refused;
+    }
+  }
+
+  async function sendFirst(key: string, signal: AbortSignal): Promise<void> {
+    await bucket.take(signal);
+    const event = waiting.get(key);
+    if (event === undefined) return;
+    if (!(await send(event, signal))) return await sleep(clock, backoff.fail(SUBJECT, clock.now()), signal);
+    backoff.reset(SUBJECT);
+    // A repeat that came meanwhile is still to be sent.
+    if (waiting.get(key) === event) waiting.delete(key);
+    if (dropped > 0) log.warn({ dropped }, 'Events were dropped while they waited for the API server');
+    dropped = 0;
+  }
+
+  async function step(signal: AbortSignal): Promise<void> {
+    const first = waiting.keys().next();
+    if (first.done !== true) return await sendFirst(first.value, signal);
+    await new Promise<void>((resolve) => {
+      wake = resolve;
+    });
+    wake = undefined;
+  }
+
+  async function run(signal: AbortSignal): Promise<void> {
+    const onAbort = (): void => wake?.();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      while (!signal.aborted) await step(signal);
+    } catch (thrown) {
+      if (!signal.aborted) throw thrown;
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+    }
+  }
+
+  return { take, run };
+}

@@ -1,0 +1,59 @@
+/** Writes one event to the API server: made when it is new there, changed when it repeats. */
+import type { Event } from '#api/schema/gen/core-v1.ts';
+import type { ApiClient } from '../api-client/client.ts';
+import { ApiRequestError } from '../api-client/errors.ts';
+
+/** @throws what the client throws */
+export type EventWriter = (event: Event, signal: AbortSignal) => Promise<void>;
+
+/** Events known to be on the server at most. */
+const MOST_KNOWN = 4096;
+
+const hasStatus = (thrown: unknown, status: number): boolean =>
+  thrown instanceof ApiRequestError && thrown.status === status;
+
+/** What names an event among all. */
+export const eventKey = ({ metadata }: Event): string => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
+
+export function createEventWriter(client: Pick<ApiClient, 'create' | 'patch'>): EventWriter {
+  const known = new Set<string>();
+
+  function note(key: string): void {
+    known.add(key);
+    const oldest = known.keys().next();
+    if (known.size > MOST_KNOWN && oldest.done !== true) known.delete(oldest.value);
+  }
+
+  async function repeat(
+    { metadata, count, message, lastTimestamp }: Event,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { namespace = '', name = '' } = metadata;
+    const content = { count, message, lastTimestamp };
+    const address = { apiVersion: 'v1', resource: 'events', namespace, name };
+    await client.patch(address, { type: 'strategic', content }, signal);
+  }
+
+  async function create(event: Event, signal: AbortSignal): Promise<void> {
+    const { namespace = '' } = event.metadata;
+    try {
+      await client.create({ apiVersion: 'v1', resource: 'events', namespace }, { ...event }, signal);
+    } catch (thrown) {
+      // The answer to an earlier try was lost.
+      if (!hasStatus(thrown, 409)) throw thrown;
+      await repeat(event, signal);
+    }
+    note(eventKey(event));
+  }
+
+  return async (event, signal) => {
+    if (!known.has(eventKey(event))) return await create(event, signal);
+    try {
+      await repeat(event, signal);
+    } catch (thrown) {
+      // It expired there.
+      if (!hasStatus(thrown, 404)) throw thrown;
+      await create(event, signal);
+    }
+  };
+}
