@@ -19,6 +19,7 @@ import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore, vocabularyOf } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
 import { createNodes, nodeClientName } from './wiring/nodes.ts';
+import { startScheduler } from './wiring/scheduler.ts';
 import { createServer, type Server } from './wiring/server.ts';
 import { openStore } from './wiring/store.ts';
 
@@ -149,6 +150,7 @@ async function runBackground(
     beginning.resolve();
     await Promise.all([
       runControllers(core, aggregation?.content, signal),
+      startScheduler(core, signal),
       runCertificates(core, identity.authority, signal),
       runAccounts(core, identity.authority.certificate, signal),
       runBootstrapTokens(core, { port, authority: identity.authority.certificate }, signal),
