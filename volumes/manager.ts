@@ -32,13 +32,19 @@ type SetUpVolume = (pod: Pod, desired: DesiredVolume, signal: AbortSignal) => Pr
 
 /** The work for one volume of one pod, independent of what was done before. */
 function createSetUp(host: VolumeHost, mounter: Mounter): SetUpVolume {
-  const { rootDir, clock, objects, allocatable, vocabulary } = host;
+  const { rootDir, clock, allocatable, vocabulary, accountToken } = host;
 
   function requestFor(pod: Pod, name: string, signal: AbortSignal): SourceRequest {
     const podUID = uidOf(pod);
     const security = pod.spec?.securityContext;
     return {
-      services: { objects, mounter, clock, allocatable },
+      services: {
+        objects: host.objectsOf?.(pod) ?? host.objects,
+        mounter,
+        clock,
+        allocatable,
+        ...(accountToken === undefined ? {} : { accountToken }),
+      },
       pod,
       namespace: pod.metadata?.namespace ?? 'default',
       volumeName: name,

@@ -5,11 +5,22 @@ import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
+/** A token for an audience (none is the API server itself) that is still good for a while.
+ *  Rejects where it cannot be had. */
+export type AccountTokenOf = (
+  pod: Pod,
+  request: { readonly audience: string; readonly expirationSeconds: number },
+) => Promise<string>;
+
 /** What the room is handed at start. */
 export interface VolumeHost {
   /** The agent's root directory; pod directories are `<rootDir>/pods/<podUID>`. */
   readonly rootDir: string;
   readonly objects: ObjectReader;
+  /** Whose objects a pod uses, where that depends on where the pod came from. */
+  readonly objectsOf?: (pod: Pod) => ObjectReader;
+  /** A token of the pod's service account. Absent where nobody issues any. */
+  readonly accountToken?: AccountTokenOf;
   readonly clock: Clock;
   readonly log: Logger;
   readonly vocabulary: Vocabulary;

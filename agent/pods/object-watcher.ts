@@ -17,6 +17,11 @@ export interface ObjectWatcherDeps {
   /** Tells of manifests that cannot be used. */
   readonly report: (desired: DesiredState) => void;
   readonly log: Logger;
+  /** Where pods of an API server have their objects from. */
+  readonly server?: {
+    readonly owns: (pod: Pod) => boolean;
+    readonly onObjects: (listener: (changed: readonly ObjectKey[]) => void) => void;
+  };
 }
 
 /** Subscribes for the life of the agent. */
@@ -29,15 +34,19 @@ export function createObjectWatcher(deps: ObjectWatcherDeps): void {
     });
   }
 
-  objects.onChange((changed) => {
+  /** @param concerns whether a pod uses objects from there */
+  function renew(changed: readonly ObjectKey[], concerns: (pod: Pod) => boolean): void {
     const keys = new Set(changed.map(formatObjectKey));
     const uses = (pod: Pod): boolean =>
-      objectReferences(pod).some((key: ObjectKey) => keys.has(formatObjectKey(key)));
+      concerns(pod) && objectReferences(pod).some((key: ObjectKey) => keys.has(formatObjectKey(key)));
     for (const worker of manager.workers().filter(({ pod }) => uses(pod))) {
       void refresh(worker.pod);
       worker.retry();
     }
-  });
+  }
+
+  objects.onChange((changed) => renew(changed, (pod) => deps.server?.owns(pod) !== true));
+  deps.server?.onObjects((changed) => renew(changed, (pod) => deps.server?.owns(pod) === true));
   sources.onChange((desired) => {
     objects.replace(desired.objects);
     manager.apply(desired);

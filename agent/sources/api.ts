@@ -2,6 +2,7 @@
  *  counts: then nothing is known to be unwanted, but everything that was wanted may run. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';
 import { isMirror, readApiPod } from './api-pod.ts';
@@ -24,6 +25,8 @@ export interface SavedPods {
 export interface ApiSourceDeps {
   readonly pods: ApiPods;
   readonly saved: SavedPods;
+  /** Told what is wanted, before it is delivered; `isWhole` unless there may be more on the server. */
+  readonly wanted: (pods: readonly Pod[], isWhole: boolean) => void;
   readonly vocabulary: Vocabulary;
   readonly log: Logger;
 }
@@ -64,6 +67,10 @@ export function createApiSource(deps: ApiSourceDeps): PodSource {
     const next = new Map(wanted.map((entry) => [entry.pod.metadata?.uid ?? '', entry]));
     byUID = next;
     saved.save(wanted);
+    deps.wanted(
+      wanted.map(({ pod }) => pod),
+      true,
+    );
     sink({
       source: 'api',
       pods: wanted,
@@ -79,6 +86,10 @@ export function createApiSource(deps: ApiSourceDeps): PodSource {
       signal.throwIfAborted();
       byUID = new Map(early.map((entry) => [entry.pod.metadata?.uid ?? '', entry]));
       if (!pods.isSynced) {
+        deps.wanted(
+          early.map(({ pod }) => pod),
+          false,
+        );
         log.info({ pods: early.length }, 'Pods of the API server were taken from what was saved');
         sink({ source: 'api', pods: early, objects: [], rejected: [], partial: true });
       }

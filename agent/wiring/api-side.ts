@@ -9,6 +9,7 @@ import { createStatusWriter } from '../pods-api/status-writer.ts';
 import { createApiSource } from '../sources/api.ts';
 import { createSavedPods } from '../sources/api-saved.ts';
 import { AGENT_VERSION } from '../version.ts';
+import { createApiObjects } from './api-objects.ts';
 import type { Base } from './base.ts';
 import type { PodSide } from './pod-side.ts';
 import type { ServerParts } from './server-parts.ts';
@@ -27,8 +28,10 @@ export async function createApiSide(base: Base): Promise<ApiSide> {
   const dir = join(config.rootDir, 'api');
   const client = await connect(base);
   const store = createPodStore();
+  const objects = createApiObjects(base, client, dir);
   const source = createApiSource({
     pods: store,
+    wanted: (pods, isWhole) => objects.wanted(pods, isWhole),
     saved: createSavedPods({ dir: join(dir, 'pods'), vocabulary, log }),
     vocabulary,
     log,
@@ -37,7 +40,7 @@ export async function createApiSide(base: Base): Promise<ApiSide> {
   const statuses = createStatusWriter({ client, store, clock, log, local: () => local() });
 
   return {
-    parts: { source, ended: (pod, status) => statuses.ended(pod, status) },
+    parts: { ...objects, source, ended: (pod, status) => statuses.ended(pod, status) },
     access: { create: (address, object, signal) => client.create(address, object, signal) },
     async run({ manager }, signal) {
       local = () =>
@@ -61,6 +64,7 @@ export async function createApiSide(base: Base): Promise<ApiSide> {
           signal,
         ),
         statuses.run(signal),
+        objects.run(signal),
       ]);
       unsubscribe();
     },

@@ -1,6 +1,8 @@
 /** The pods and what they are made from, wired together. */
 import { join } from 'node:path';
 import { createLimiter } from '#api/kit/limiter.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { ObjectReader } from '#api/schema/object-reader.ts';
 import { createVolumeManager } from '#volumes/manager.ts';
 import type { VolumeManager } from '#volumes/types.ts';
 import { refusal } from '../admission/admit.ts';
@@ -24,7 +26,7 @@ import { createProbeRunner } from '../probes/runner.ts';
 import { type AppliedStore, createAppliedStore } from '../sources/applied.ts';
 import { createReader, createSources } from '../sources/create-sources.ts';
 import { createSourceManager, type SourceManager } from '../sources/manager.ts';
-import { createSourceReporter } from '../sources/report.ts';
+import { createSourceReporter, type SourceReporter } from '../sources/report.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
 import type { RuntimeSide } from './runtime-side.ts';
@@ -50,20 +52,36 @@ export async function createPodSide(
   runtimeSide: RuntimeSide,
   server?: ServerParts,
 ): Promise<PodSide> {
-  const { config, vocabulary, clock, log, node, settings } = base;
+  const { config, vocabulary, clock, log, settings } = base;
   const { identity, view } = runtimeSide;
   const event = createPodEvent(base.events);
   const objects = createObjectStore({ log });
   const { rootDir } = config;
   const { allocatable } = settings;
-  const volumes = createVolumeManager({ rootDir, objects, clock, log, vocabulary, allocatable });
+  const objectsOf = (pod: Pod): ObjectReader => (server?.owns(pod) === true ? server.objects : objects);
+  const volumes = createVolumeManager({
+    rootDir,
+    objects,
+    objectsOf,
+    clock,
+    log,
+    vocabulary,
+    allocatable,
+    ...(server === undefined ? {} : { accountToken: server.accountToken }),
+  });
   const records = createRecordStore(join(rootDir, 'pods'));
   const memory = createProbeMemory({ log }, join(rootDir, 'pods'));
   const execs = createExecCalls({ runtime: runtimeSide.connection.runtime, clock });
   const { execSync } = execs;
   const probes = createProbes(base, execSync, event, (podUID) => wakePod(podUID));
   const operations = createPodOperations(
-    await operationDeps(base, runtimeSide, { event, objects, volumes, execSync }),
+    await operationDeps(base, runtimeSide, {
+      event,
+      objectsOf,
+      serviceEnv: server?.serviceEnv ?? (() => Promise.resolve({})),
+      volumes,
+      execSync,
+    }),
   );
   const createWorker = createWorkerFactory({
     clock,
@@ -85,6 +103,52 @@ export async function createPodSide(
       .workers()
       .find(({ pod }) => pod.metadata?.uid === podUID)
       ?.wake();
+  const { applied, sources, report } = createPodSources(base, server);
+  createObjectWatcher({
+    objects,
+    sources,
+    manager,
+    volumes,
+    report,
+    log,
+    ...(server === undefined ? {} : { server }),
+  });
+  return { manager, objects, volumes, probes, records, memory, sources, applied, execs };
+}
+
+interface ManagerParts {
+  readonly createWorker: PodManagerDeps['createWorker'];
+  readonly records: RecordStore;
+  readonly volumes: VolumeManager;
+  readonly server: ServerParts | undefined;
+}
+
+function createManager(base: Base, { createWorker, records, volumes, server }: ManagerParts): PodManager {
+  const { config, clock, log, settings, vocabulary } = base;
+  const limits = { ...config, cores: settings.allocatable()['cpu'] ?? 1 };
+  return new PodManager({
+    clock,
+    log,
+    createWorker,
+    versionOf: ({ metadata }) => `${metadata?.uid}/${metadata?.annotations?.[vocabulary.configHash]}`,
+    changed: base.changes.tell,
+    forget: (podUID) => records.remove(podUID),
+    refuse: (pod, others) => refusal(pod, others, limits),
+    ...(server === undefined ? {} : { ended: server.ended }),
+    updated: (pod) => {
+      volumes.refreshPod(pod).catch((err: unknown) => {
+        log.warn({ err, pod: pod.metadata?.name }, 'Volumes were not refreshed');
+      });
+    },
+  });
+}
+
+function createPodSources(
+  base: Base,
+  server: ServerParts | undefined,
+): Pick<PodSide, 'applied' | 'sources'> & { readonly report: SourceReporter } {
+  const { config, vocabulary, clock, log, node } = base;
+  const { rootDir } = config;
   const userAgent = `${vocabulary.agentComponent}/${AGENT_VERSION}`;
   const deps = { clock, log, nodeName: node, userAgent };
   const applied = createAppliedStore({
@@ -108,40 +172,13 @@ export async function createPodSide(
     node,
     event: (involved, type, reason, message) => base.events.event(involved, type, reason, message),
   });
-  createObjectWatcher({ objects, sources, manager, volumes, report, log });
-  return { manager, objects, volumes, probes, records, memory, sources, applied, execs };
-}
-
-interface ManagerParts {
-  readonly createWorker: PodManagerDeps['createWorker'];
-  readonly records: RecordStore;
-  readonly volumes: VolumeManager;
-  readonly server: ServerParts | undefined;
-}
-
-function createManager(base: Base, { createWorker, records, volumes, server }: ManagerParts): PodManager {
-  const { config, clock, log, settings, vocabulary } = base;
-  const limits = { ...config, cores: settings.allocatable()['cpu'] ?? 1 };
-  return new PodManager({
-    clock,
-    log,
-    createWorker,
-    versionOf: ({ metadata }) => `${metadata?.uid}/${metadata?.annotations?.[vocabulary.configHash]}`,
-    changed: base.changes.tell,
-    forget: (podUID) => records.remove(podUID),
-    refuse: (pod, others) => refusal(pod, others, limits),
-    ...(server === undefined ? {} : { ended: (pod, status) => server.ended(pod, status) }),
-    updated: (pod) => {
-      volumes.refreshPod(pod).catch((err: unknown) => {
-        log.warn({ err, pod: pod.metadata?.name }, 'Volumes were not refreshed');
-      });
-    },
-  });
+  return { applied, sources, report };
 }
 
 interface PodParts {
   readonly event: PodEvent;
-  readonly objects: ObjectStore;
+  readonly objectsOf: OperationDeps['objectsOf'];
+  readonly serviceEnv: OperationDeps['serviceEnv'];
   readonly volumes: VolumeManager;
   readonly execSync: ExecSync;
 }

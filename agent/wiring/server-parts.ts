@@ -1,9 +1,21 @@
 /** What the pods' side of the agent takes from an API server. A standalone agent has none of it, and loads nothing. */
 import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { ObjectReader } from '#api/schema/object-reader.ts';
+import type { AccountTokenOf } from '#volumes/types.ts';
+import type { ObjectKey } from '../objects/references.ts';
 import type { PodSource } from '../sources/types.ts';
 
 export interface ServerParts {
   readonly source: PodSource;
+  /** Whether the pod is one of the server's, and not a static one. */
+  readonly owns: (pod: Pod) => boolean;
+  /** ConfigMaps, Secrets and volumes for the server's pods. */
+  readonly objects: ObjectReader;
+  /** Calls the listener with objects of the server that have changed. */
+  readonly onObjects: (listener: (changed: readonly ObjectKey[]) => void) => void;
+  readonly accountToken: AccountTokenOf;
+  /** Variables that tell a pod of services. */
+  readonly serviceEnv: (pod: Pod) => Promise<Readonly<Record<string, string>>>;
   /** Nothing of a pod that is to be deleted is left here. */
-  ended(pod: Pod, status: PodStatus | undefined): void;
+  readonly ended: (pod: Pod, status: PodStatus | undefined) => void;
 }

@@ -9,6 +9,7 @@ import type {
   Pod,
   Secret,
   SecretVolumeSource,
+  ServiceAccountTokenProjection,
 } from '#api/schema/gen/core-v1.ts';
 import { writePayload } from '../atomic-writer.ts';
 import { groupMode } from '../ownership.ts';
@@ -124,6 +125,26 @@ export function downwardContent(
     }
   }
   return { payload, changes: true };
+}
+
+/** An hour, as upstream. */
+const TOKEN_SECONDS = 3600;
+
+/** A token of the pod's service account. With a group of its own the volume shows it to that group alone.
+ *  @throws VolumeSetupError where nobody issues tokens; what the issuer rejects with */
+export async function tokenContent(
+  { services, pod, fsGroup }: SourceRequest,
+  { audience = '', expirationSeconds = TOKEN_SECONDS, path }: ServiceAccountTokenProjection,
+  defaultMode: number,
+): Promise<Content> {
+  if (services.accountToken === undefined) {
+    throw new VolumeSetupError(
+      'a serviceAccountToken source needs an API server to issue the token, and this agent has none',
+    );
+  }
+  const token = await services.accountToken(pod, { audience, expirationSeconds });
+  const mode = fsGroup === undefined ? defaultMode : 0o640;
+  return { payload: new Map([[path, { mode, data: Buffer.from(token) }]]), changes: true };
 }
 
 /** Several contents in one volume. */

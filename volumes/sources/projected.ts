@@ -9,6 +9,7 @@ import {
   mergeContents,
   secretContent,
   setUpContent,
+  tokenContent,
 } from './content.ts';
 import { defineSource, type SourcePlugin, type SourceRequest } from './source.ts';
 
@@ -19,11 +20,8 @@ async function contentOf(request: SourceRequest, source: VolumeProjection, mode:
     return secretContent(request, name === undefined ? rest : { ...rest, secretName: name }, mode);
   }
   if (source.downwardAPI !== undefined) return downwardContent(request, source.downwardAPI.items ?? [], mode);
-  if (source.serviceAccountToken !== undefined) {
-    throw new VolumeSetupError(
-      'a serviceAccountToken source needs an API server to issue the token, and this agent has none',
-    );
-  }
+  if (source.serviceAccountToken !== undefined)
+    return tokenContent(request, source.serviceAccountToken, mode);
   throw new VolumeSetupError('a projected source is empty');
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import type { LocalVolumeSource, PersistentVolume, Pod, VolumeSource } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { Mounter } from '../mounter.ts';
+import type { AccountTokenOf } from '../types.ts';
 
 /** Fields of which one is set: those of a pod's volume, and those that only a PersistentVolume has. */
 export interface SourceFields extends VolumeSource {
@@ -16,6 +17,8 @@ export interface SourceServices {
   readonly clock: Clock;
   /** Allocatable amounts by resource name in base units. */
   readonly allocatable: () => Readonly<Record<string, number>>;
+  /** Absent where nobody issues tokens. */
+  readonly accountToken?: AccountTokenOf;
 }
 
 /** One volume of one pod. */

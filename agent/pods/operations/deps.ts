@@ -53,7 +53,10 @@ export interface OperationDeps {
   readonly runtime: RuntimeService;
   readonly images: ImageManager;
   readonly volumes: VolumeManager;
-  readonly objects: ObjectReader;
+  /** Whose objects a pod uses depends on where it came from. */
+  readonly objectsOf: (pod: Pod) => ObjectReader;
+  /** Variables that tell a pod of services. Rejects as long as they are not known. */
+  readonly serviceEnv: (pod: Pod) => Promise<Readonly<Record<string, string>>>;
   readonly view: RuntimeView;
   readonly observer: Pick<Observer, 'relist' | 'refreshContainer'>;
   readonly files: PodFiles;

@@ -101,7 +101,8 @@ async function ensureImage(
   return result;
 }
 
-async function pullSecrets({ objects }: OperationDeps, pod: Pod): Promise<readonly Secret[]> {
+async function pullSecrets({ objectsOf }: OperationDeps, pod: Pod): Promise<readonly Secret[]> {
+  const objects = objectsOf(pod);
   const { namespace } = podIdentity(pod);
   const names = (pod.spec?.imagePullSecrets ?? []).flatMap(({ name }) => name ?? []);
   const found = await Promise.all(names.map((name) => objects.getSecret(namespace, name)));
@@ -169,11 +170,12 @@ function targetOf({ view }: OperationDeps, pod: Pod, spec: ContainerSpec): { tar
 }
 
 async function environment(
-  { objects, settings, event }: OperationDeps,
+  { objectsOf, serviceEnv, settings, event }: OperationDeps,
   pod: Pod,
   spec: ContainerSpec,
   podIPs: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
+  const objects = objectsOf(pod);
   const { namespace } = podIdentity(pod);
   const references = envReferences(spec);
   const hostIP = settings.hostIPs()[0];
@@ -189,6 +191,7 @@ async function environment(
     ),
     secrets: await fetchAll<Secret>(references.secrets, (name) => objects.getSecret(namespace, name)),
     allocatable: settings.allocatable(),
+    serviceEnv: await serviceEnv(pod),
   });
   if (result.kind === 'error') throw new StartError(result.reason, result.message);
   for (const { reason, message } of result.warnings) event(pod, 'Warning', reason, message, spec);

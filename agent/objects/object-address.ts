@@ -1,0 +1,15 @@
+/** Where configuration objects lie on the API server. Pure. */
+import type { ObjectAddress } from '../api-client/resource-path.ts';
+import type { ObjectKey, ObjectKind } from './references.ts';
+
+const RESOURCES: Readonly<Record<ObjectKind, string>> = {
+  ConfigMap: 'configmaps',
+  Secret: 'secrets',
+  PersistentVolume: 'persistentvolumes',
+  PersistentVolumeClaim: 'persistentvolumeclaims',
+};
+
+export function addressOfObject({ kind, namespace, name }: ObjectKey): ObjectAddress {
+  const at = namespace === '' ? {} : { namespace };
+  return { apiVersion: 'v1', resource: RESOURCES[kind], ...at, name };
+}

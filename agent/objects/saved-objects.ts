@@ -1,0 +1,96 @@
+/** Objects of the API server on disk, for the time when it is away: one file each, for root alone. */
+import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseJsonText } from '#api/codec/json-text.ts';
+import { asError } from '#api/kit/clock.ts';
+import { createLimiter } from '#api/kit/limiter.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { dns1123LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
+import type { Json } from '../api-client/client.ts';
+import { isObject } from '../api-client/object-fields.ts';
+import { formatObjectKey, type ObjectKey } from './references.ts';
+import type { SavedObjects } from './server-objects.ts';
+
+export interface SavedObjectsDeps {
+  /** `<rootDir>/api/objects`; made when missing. */
+  readonly dir: string;
+  readonly log: Logger;
+}
+
+/** No name has an underscore. */
+function fileName({ kind, namespace, name }: ObjectKey): string | undefined {
+  if (dns1123SubdomainFaults(name).length > 0) return undefined;
+  if (namespace !== '' && dns1123LabelFaults(namespace).length > 0) return undefined;
+  return `${kind}_${namespace}_${name}.json`;
+}
+
+export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects {
+  const turns = createLimiter(1);
+  /** What waits to be written, by name of the file. */
+  const newest = new Map<string, Json | undefined>();
+
+  async function write(path: string, object: Json): Promise<void> {
+    await mkdir(dir, { recursive: true, mode: 0o700 });
+    const file = await open(`${path}.tmp`, 'w', 0o600);
+    try {
+      await file.writeFile(JSON.stringify(object));
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    await rename(`${path}.tmp`, path);
+  }
+
+  async function flush(name: string): Promise<void> {
+    if (!newest.has(name)) return;
+    const object = newest.get(name);
+    newest.delete(name);
+    const path = join(dir, name);
+    if (object === undefined) await rm(path, { force: true });
+    else await write(path, object);
+  }
+
+  return {
+    async load(key) {
+      const name = fileName(key);
+      if (name === undefined) return undefined;
+      if (newest.has(name)) return newest.get(name);
+      const text = await readFile(join(dir, name), 'utf8').catch(() => undefined);
+      if (text === undefined) return undefined;
+      try {
+        const value: unknown = parseJsonText(text);
+        return isObject(value) ? value : undefined;
+      } catch (thrown) {
+        log.warn({ err: asError(thrown), object: formatObjectKey(key) }, 'Saved object could not be read');
+        return undefined;
+      }
+    },
+    save(key, object) {
+      const name = fileName(key);
+      if (name === undefined) return;
+      newest.set(name, object);
+      turns
+        .run(() => flush(name))
+        .catch((thrown: unknown) => {
+          log.warn({ err: asError(thrown), object: formatObjectKey(key) }, 'Object was not saved');
+        });
+    },
+    keepOnly(keys) {
+      const kept = new Set(keys.map(fileName));
+      const clean = async (): Promise<void> => {
+        const names = await readdir(dir).catch(() => []);
+        for (const name of names) if (!kept.has(name)) await rm(join(dir, name), { force: true });
+      };
+      turns.run(clean).catch((thrown: unknown) => {
+        log.warn({ err: asError(thrown) }, 'Saved objects were not cleaned up');
+      });
+    },
+  };
+}
+
+/** Keeps nothing: for those who want no secrets on their disks. */
+export const NO_SAVED_OBJECTS: SavedObjects = {
+  load: () => Promise.resolve(undefined),
+  save: () => undefined,
+  keepOnly: () => undefined,
+};

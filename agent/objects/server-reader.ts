@@ -1,0 +1,37 @@
+/** The objects of pods of the API server, as those read them who use them. */
+import { decode } from '#api/schema/decode.ts';
+import type {
+  ConfigMap,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+} from '#api/schema/gen/core-v1.ts';
+import type { ObjectReader } from '#api/schema/object-reader.ts';
+import { type ObjectKey, type ObjectKind, objectReferences } from './references.ts';
+import type { ServerObjects } from './server-objects.ts';
+
+/** What newer servers know and we do not is left out. */
+const LENIENT = { unknownFields: 'ignore', missingFields: 'ignore' } as const;
+
+export function createServerReader(objects: Pick<ServerObjects, 'get'>): ObjectReader {
+  async function get<T>(kind: ObjectKind, namespace: string, name: string): Promise<T | undefined> {
+    const object = await objects.get({ kind, namespace, name });
+    return object === undefined ? undefined : decode<T>(`core/v1.${kind}`, object, LENIENT).value;
+  }
+  return {
+    getConfigMap: (namespace, name) => get<ConfigMap>('ConfigMap', namespace, name),
+    getSecret: (namespace, name) => get<Secret>('Secret', namespace, name),
+    getPersistentVolumeClaim: (namespace, name) =>
+      get<PersistentVolumeClaim>('PersistentVolumeClaim', namespace, name),
+    getPersistentVolume: (name) => get<PersistentVolume>('PersistentVolume', '', name),
+  };
+}
+
+/** What the pods name as long as they have not ended. */
+export function namedObjects(pods: readonly Pod[]): readonly ObjectKey[] {
+  return pods
+    .filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed')
+    .flatMap(objectReferences)
+    .filter(({ kind }) => kind !== 'PersistentVolume');
+}

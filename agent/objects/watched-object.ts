@@ -1,0 +1,81 @@
+/** One object that is followed as long as some pod names it. What says that it never changes is followed no more. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { ApiClient, Json } from '../api-client/client.ts';
+import { resourceVersionOf } from '../api-client/object-fields.ts';
+import { runReflector } from '../api-client/reflector.ts';
+import { addressOfObject } from './object-address.ts';
+import type { ObjectKey } from './references.ts';
+
+export interface WatchedObjectDeps {
+  readonly client: Pick<ApiClient, 'list' | 'watch'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+export type WatchedState =
+  /** `object` is undefined when there is none. */
+  | { readonly kind: 'known'; readonly object: Json | undefined }
+  /** The server cannot be had, or did not say in time. */
+  | { readonly kind: 'unknown' };
+
+export interface WatchedObject {
+  /** What is known, once the server was asked for the first time. */
+  current(): Promise<WatchedState>;
+  stop(): void;
+}
+
+/** A first answer that takes longer is not waited for. */
+const FIRST_ANSWER_MS = 5_000;
+
+/** @param changed told of each new state, the first one included */
+export function createWatchedObject(
+  deps: WatchedObjectDeps,
+  key: ObjectKey,
+  changed: (object: Json | undefined) => void,
+): WatchedObject {
+  const stop = new AbortController();
+  const first = Promise.withResolvers<void>();
+  let state: WatchedState = { kind: 'unknown' };
+
+  function take(object: Json | undefined): void {
+    const before = state;
+    state = { kind: 'known', object };
+    first.resolve();
+    const same =
+      before.kind === 'known' &&
+      before.object !== undefined &&
+      object !== undefined &&
+      resourceVersionOf(before.object) === resourceVersionOf(object);
+    if (!same) changed(object);
+    if (object?.['immutable'] === true) stop.abort(new Error('it never changes'));
+  }
+
+  const { name: _, ...address } = addressOfObject(key);
+  void runReflector(
+    deps,
+    { address, fieldSelector: `metadata.name=${key.name}` },
+    {
+      replace: (objects) => take(objects[0]),
+      change: ({ type, object }) => take(type === 'DELETED' ? undefined : object),
+      // Who waits for it is to know at once.
+      away: () => first.resolve(),
+    },
+    stop.signal,
+  );
+
+  return {
+    async current() {
+      if (state.kind === 'unknown') {
+        const late = deps.clock.setTimer(first.resolve, FIRST_ANSWER_MS);
+        await first.promise;
+        late.cancel();
+      }
+      return state;
+    },
+    stop() {
+      stop.abort(new Error('nobody names it'));
+      first.resolve();
+    },
+  };
+}

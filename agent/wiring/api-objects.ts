@@ -1,0 +1,92 @@
+/** Objects, tokens and services of the API server for the pods that it has here, wired together. */
+import { join } from 'node:path';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { ApiClient } from '../api-client/client.ts';
+import { isObject } from '../api-client/object-fields.ts';
+import { runReflector } from '../api-client/reflector.ts';
+import { createAccountTokens } from '../objects/account-tokens.ts';
+import type { ObjectKey } from '../objects/references.ts';
+import { createSavedObjects } from '../objects/saved-objects.ts';
+import { createSavedTokens, tokensKey } from '../objects/saved-tokens.ts';
+import { createServerObjects } from '../objects/server-objects.ts';
+import { createServerReader, namedObjects } from '../objects/server-reader.ts';
+import { createServiceTable, readSavedServices, serviceEnv } from '../objects/services.ts';
+import type { Base } from './base.ts';
+import type { ServerParts } from './server-parts.ts';
+
+export interface ApiObjects extends Omit<ServerParts, 'source' | 'ended'> {
+  /** Takes the pods that the server has here now.
+   *  @param isWhole these are all; what is saved for others may go */
+  wanted(pods: readonly Pod[], isWhole: boolean): void;
+  run(signal: AbortSignal): Promise<void>;
+}
+
+/** Services are one saved object among the others. */
+const SERVICES_KEY: ObjectKey = { kind: 'ConfigMap', namespace: '', name: 'services' };
+/** A container waits for the services no longer than this, then tries again later. */
+const SERVICES_WAIT_MS = 5_000;
+
+export function createApiObjects(base: Base, client: ApiClient, dir: string): ApiObjects {
+  const { config, clock, log, vocabulary } = base;
+  const saved = createSavedObjects({ dir: join(dir, 'objects'), log });
+  const strategy = config.configMapAndSecretChangeDetectionStrategy;
+  const objects = createServerObjects({ client, saved, clock, log }, { strategy });
+  const tokens = createAccountTokens({
+    client,
+    saved: createSavedTokens(saved),
+    clock,
+    log,
+    tokenApiVersion: `authentication.${vocabulary.apiGroupDomain}/v1`,
+  });
+  const services = createServiceTable((all) => saved.save(SERVICES_KEY, { services: all }));
+  let owned: ReadonlySet<string> = new Set();
+
+  async function whenServices(): Promise<void> {
+    const late = new AbortController();
+    const timer = clock.setTimer(() => late.abort(), SERVICES_WAIT_MS);
+    await services.whenKnown(late.signal);
+    timer.cancel();
+  }
+
+  return {
+    owns: ({ metadata }) => owned.has(metadata?.uid ?? ''),
+    objects: createServerReader(objects),
+    onObjects: (listener) => void objects.onChange(listener),
+    async accountToken(pod, { audience, expirationSeconds }) {
+      const { namespace = '', name: podName = '', uid: podUID = '' } = pod.metadata ?? {};
+      const account = pod.spec?.serviceAccountName ?? 'default';
+      const request = { namespace, account, podName, podUID, audience, expirationSeconds };
+      return (await tokens.get(request)).token;
+    },
+    async serviceEnv(pod) {
+      const { namespace = '', uid = '' } = pod.metadata ?? {};
+      const isOwned = owned.has(uid);
+      // Static pods must come up without the server; the server's own pods are to know of its services.
+      if (isOwned) await whenServices();
+      const all = services.list();
+      if (all === undefined && isOwned) throw new Error('services have not been read yet');
+      return serviceEnv(all ?? [], {
+        namespace,
+        apiService: vocabulary.apiService,
+        masterNamespace: config.masterServiceNamespace,
+        links: pod.spec?.enableServiceLinks !== false,
+      });
+    },
+    wanted(pods, isWhole) {
+      owned = new Set(pods.map(({ metadata }) => metadata?.uid ?? ''));
+      const named = namedObjects(pods);
+      objects.name(named);
+      tokens.keepOnly(owned);
+      if (isWhole) saved.keepOnly([...named, SERVICES_KEY, ...[...owned].map(tokensKey)]);
+    },
+    async run(signal) {
+      const early = await saved.load(SERVICES_KEY);
+      const list = isObject(early) ? readSavedServices(early['services']) : undefined;
+      if (list !== undefined) services.restore(list);
+      const address = { apiVersion: 'v1', resource: 'services' };
+      await runReflector({ client, clock, log }, { address, mayBeOld: true }, services, signal);
+      objects.stop();
+      tokens.stop();
+    },
+  };
+}
