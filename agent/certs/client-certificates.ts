@@ -18,7 +18,7 @@
  *  Source: document 2, 3 and 5.9; upstream's bootstrap and certificate manager. */
 import type { PemSource, ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { loadClientConfig } from '../api-client/load.ts';
-import { decideStart } from './decide-start.ts';
+import { decideStart, type StartFacts } from './decide-start.ts';
 import { CertificateError } from './errors.ts';
 import { type CertificateFiles, certificateFiles } from './files.ts';
 import { awaitRemoval } from './follow-request.ts';
@@ -73,18 +73,23 @@ export async function openClientCertificates(
   options: ClientCertificateOptions,
   signal: AbortSignal,
 ): Promise<ClientCertificates> {
-  const { certDir: dir } = options;
-  const now = (): number => deps.clock.now();
-  const { files = certificateFiles } = deps;
-  const store = createCertificateStore({ files, now }, { dir, prefix: 'nodeagent-client' });
-  const place = { deps, files, options, store };
-  const found = await readPlatconfig(place);
+  const place = placeOf(deps, options);
+  const platconfig = await readPlatconfig(place);
   const hasBootstrap = options.bootstrapConfig !== '';
-  const decision = decideStart({ platconfig: found.kind, hasBootstrap });
+  const decision = decideStart({ platconfig, hasBootstrap });
   if (decision === 'fail-expired') throw expired(options.platconfig);
   if (decision === 'bootstrap') await bootstrap(place, signal);
   const clientConfig = await usable(place);
   return { clientConfig, run: (until) => run(place, clientConfig, until) };
+}
+
+function placeOf(deps: ClientCertificateDeps, options: ClientCertificateOptions): Place {
+  const { files = certificateFiles, clock } = deps;
+  const store = createCertificateStore(
+    { files, now: () => clock.now() },
+    { dir: options.certDir, prefix: 'nodeagent-client' },
+  );
+  return { deps, files, options, store };
 }
 
 const expired = (where: string): CertificateError =>
@@ -93,21 +98,25 @@ const expired = (where: string): CertificateError =>
     `the client certificate of ${where} has expired: join again with a new token`,
   );
 
-interface FoundPlatconfig {
-  readonly kind: 'missing' | 'broken' | 'expired' | 'good';
+/** Whether there is a platconfig that is good for getting in, without asking anybody. */
+export async function platconfigState(
+  deps: ClientCertificateDeps,
+  options: ClientCertificateOptions,
+): Promise<StartFacts['platconfig']> {
+  return await readPlatconfig(placeOf(deps, options));
 }
 
-async function readPlatconfig(place: Place): Promise<FoundPlatconfig> {
+async function readPlatconfig(place: Place): Promise<StartFacts['platconfig']> {
   const { deps, options } = place;
-  if ((await certificateFiles.read(options.platconfig)) === undefined) return { kind: 'missing' };
+  if ((await certificateFiles.read(options.platconfig)) === undefined) return 'missing';
   try {
     const { config } = await loadClientConfig(options.platconfig);
     const pair = await newestPair(place, config);
     const isOver = pair !== undefined && isExpired(pair.x509, deps.clock.now());
-    return { kind: isOver ? 'expired' : 'good' };
+    return isOver ? 'expired' : 'good';
   } catch (thrown) {
     deps.log.warn({ err: thrown, file: options.platconfig }, 'Client configuration cannot be used');
-    return { kind: 'broken' };
+    return 'broken';
   }
 }
 

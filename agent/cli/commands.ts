@@ -33,6 +33,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./config.ts'),
   },
   {
+    name: 'join',
+    summary: 'make this machine a node of a cluster, with a token',
+    load: () => import('./join.ts'),
+  },
+  {
     name: 'version',
     summary: 'show the versions of program, agent and runtime',
     load: () => import('./version.ts'),

@@ -1,0 +1,176 @@
+/** `nodeagent join` */
+import { resolve } from 'node:path';
+import { silentLogger } from '#api/kit/logger.ts';
+import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
+import { type Arguments, type OptionTable, parseArguments, parseChoice } from './arguments.ts';
+import type { Command } from './command.ts';
+import type { CliContext } from './context.ts';
+import { parseSeconds } from './duration.ts';
+import { UsageError } from './errors.ts';
+import { renderHelp } from './help.ts';
+import { printable } from './table.ts';
+
+const OPTIONS = {
+  token: { type: 'string', value: 'TOKEN', help: 'bootstrap token of the cluster' },
+  'ca-cert-hash': {
+    type: 'string',
+    multiple: true,
+    value: 'sha256:HEX',
+    help: "hash of the key of the cluster's authority; may be repeated",
+  },
+  'unsafe-skip-ca-verification': {
+    type: 'boolean',
+    help: 'believe whoever knows the token, without --ca-cert-hash',
+  },
+  'hostname-override': { type: 'string', value: 'NAME', help: "name of the node (the host's name)" },
+  'cert-dir': {
+    type: 'string',
+    value: 'DIR',
+    help: 'directory of keys and certificates (/var/lib/nodeagent/pki)',
+  },
+  platconfig: {
+    type: 'string',
+    value: 'FILE',
+    help: "the node's client configuration (/etc/nodeagent/node.platconfig)",
+  },
+  'bootstrap-kubeconfig': {
+    type: 'string',
+    value: 'FILE',
+    help: 'client configuration with the token (/etc/nodeagent/bootstrap.platconfig)',
+  },
+  vocabulary: { type: 'string', value: 'WORD', help: 'names of the API: plat or kubernetes (plat)' },
+  timeout: {
+    type: 'string',
+    value: 'DURATION',
+    help: 'how long to wait for the server, and for approval (5m)',
+  },
+  help: { type: 'boolean', short: 'h', help: 'show this' },
+} as const satisfies OptionTable;
+
+type JoinArguments = Arguments<Extract<keyof typeof OPTIONS, string>>;
+
+const HELP = {
+  name: 'join',
+  summary:
+    'Makes this machine a node: gets a client certificate with a token. Then the agent can be started.',
+  usage: ['https://HOST:6443 --token TOKEN --ca-cert-hash sha256:HEX [options]'],
+  options: OPTIONS,
+  examples: [
+    [
+      'join https://10.0.0.1:6443 --token abcdef.0123456789abcdef --ca-cert-hash sha256:…',
+      'the line that `control-plane-lite token create` prints',
+    ],
+  ],
+} as const;
+
+const VOCABULARY_NAMES = ['plat', 'kubernetes'] as const satisfies readonly VocabularyName[];
+const DEFAULT_TIMEOUT = '5m';
+
+export const command: Command = {
+  name: 'join',
+  async run(argv, context) {
+    const args = parseArguments(argv, OPTIONS);
+    if (args.has('help')) {
+      await context.out.write(renderHelp(HELP));
+      return 0;
+    }
+    await runJoin(args, context);
+    return 0;
+  },
+};
+
+async function runJoin(args: JoinArguments, context: CliContext): Promise<void> {
+  const [address, ...more] = args.positionals;
+  if (address === undefined || more.length > 0)
+    throw new UsageError('join needs one address: https://HOST:6443');
+  const [{ join }, { nodeName }, { AGENT_VERSION }] = await Promise.all([
+    import('../join/join.ts'),
+    import('../node/node-facts.ts'),
+    import('../version.ts'),
+  ]);
+  const { clock, cwd, env, err, out, signal } = context;
+  const vocabulary =
+    VOCABULARIES[parseChoice('--vocabulary', args.text('vocabulary') ?? 'plat', VOCABULARY_NAMES)];
+  const path = (name: 'cert-dir' | 'platconfig' | 'bootstrap-kubeconfig', usual: string): string =>
+    resolve(cwd, args.text(name) ?? usual);
+  const files = {
+    certDir: path('cert-dir', '/var/lib/nodeagent/pki'),
+    platconfig: path('platconfig', '/etc/nodeagent/node.platconfig'),
+    bootstrapConfig: path('bootstrap-kubeconfig', '/etc/nodeagent/bootstrap.platconfig'),
+  };
+  const lines: Promise<void>[] = [];
+  const say = (text: string): void => void lines.push(out.write(`${printable(text)}\n`));
+  const name = nodeName(args.text('hostname-override') ?? '');
+  try {
+    await join(
+      {
+        clock,
+        // Failures are thrown, and steps are told in other words.
+        log: silentLogger,
+        env: Object.fromEntries(
+          Object.entries(env).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])),
+        ),
+        hasTerminal: false,
+        passOn: (chunk) => void lines.push(err.write(chunk)),
+        vocabulary,
+        userAgent: `${vocabulary.agentComponent}/${AGENT_VERSION}`,
+        onStep: say,
+        onWaiting: (request) =>
+          say(`waiting for approval; an administrator runs: control-plane-lite csr approve ${request}`),
+      },
+      {
+        ...(await whatToTrust(args, address)),
+        ...files,
+        nodeName: name,
+        timeoutMs: parseSeconds('--timeout', args.text('timeout') ?? DEFAULT_TIMEOUT) * 1000,
+      },
+      signal,
+    );
+    say(`this machine has joined as node ${name}; start the agent with:`);
+    say(`  nodeagent ${startFlags(files, args)}`);
+  } finally {
+    await Promise.all(lines);
+  }
+}
+
+async function whatToTrust(args: JoinArguments, address: string) {
+  const { parseAuthorityHash, parseJoinToken, parseServerAddress } = await import('../join/token.ts');
+  const token = args.text('token');
+  if (token === undefined) throw new UsageError('join needs --token TOKEN');
+  const hashes = args.texts('ca-cert-hash');
+  if (hashes.length === 0 && !args.has('unsafe-skip-ca-verification')) {
+    throw new UsageError('join needs --ca-cert-hash sha256:HEX, or --unsafe-skip-ca-verification');
+  }
+  try {
+    return {
+      server: parseServerAddress(address),
+      token: parseJoinToken(token),
+      hashes: hashes.map(parseAuthorityHash),
+    };
+  } catch (thrown) {
+    if (thrown instanceof Error) throw new UsageError(thrown.message, { cause: thrown });
+    throw thrown;
+  }
+}
+
+interface JoinFiles {
+  readonly certDir: string;
+  readonly platconfig: string;
+  readonly bootstrapConfig: string;
+}
+
+/** The daemon's flags for what was made, with those that its defaults don't have. */
+function startFlags({ certDir, platconfig, bootstrapConfig }: JoinFiles, args: JoinArguments): string {
+  const named = (name: 'hostname-override' | 'vocabulary'): readonly string[] => {
+    const value = args.text(name);
+    return value === undefined ? [] : [`--${name}=${value}`];
+  };
+  return [
+    `--platconfig=${platconfig}`,
+    `--bootstrap-kubeconfig=${bootstrapConfig}`,
+    `--cert-dir=${certDir}`,
+    '--rotate-certificates',
+    ...named('hostname-override'),
+    ...named('vocabulary'),
+  ].join(' ');
+}
