@@ -142,9 +142,9 @@ export function createNodeRegistration(
     const lease = { lease: settings.lease, vocabulary };
     await Promise.all([
       follower.run(signal),
-      register(signal),
       runtime.run(signal),
-      reporter.run(signal),
+      // Its status is told of a node that is whole: otherwise both would find the same changes, and tell them twice.
+      register(signal).then(() => reporter.run(signal)),
       runLeaseKeeper({ client: heartbeat, clock, contact, whenNode: follower.whenThere }, lease, signal),
     ]);
   }

@@ -8,7 +8,10 @@ import { loadClientConfig } from '#agent/api-client/load.ts';
 import { createServerContact } from '#agent/api-client/server-contact.ts';
 import { createDefaultConfig } from '#agent/config/default-config.ts';
 import type { AgentConfig } from '#agent/config/gen/config.ts';
+import { createApiEventSink } from '#agent/events/api-sink.ts';
+import { createEventRecorder } from '#agent/events/recorder.ts';
 import { MACHINE } from '#agent/registration/machine.fixture.ts';
+import { createNodeEventSink } from '#agent/registration/node-events.ts';
 import type { NodeEvent } from '#agent/registration/node-status.ts';
 import {
   createNodeRegistration,
@@ -20,7 +23,7 @@ import { registrationSettings } from '#agent/registration/settings.ts';
 import { systemClock } from '#api/kit/clock.ts';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
 import type { Lease } from '#api/schema/gen/coordination-v1.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { Event, Node } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -214,7 +217,7 @@ describe('a node', () => {
       taints: [{ key: 'theirs', effect: 'NoExecute' }],
     });
     expect(seen.status?.capacity).not.toHaveProperty('hugepages-2Mi');
-    expect(second.events.map(({ reason }) => reason)).toContain('Rebooted');
+    expect(second.events.filter(({ reason }) => reason === 'Rebooted')).toHaveLength(1);
     expect(second.logged).toContain('Node was registered before');
   });
 
@@ -303,6 +306,38 @@ describe('a node', () => {
     await eventually(() => told().length === 2);
     expect(told()).toEqual(words);
   });
+});
+
+test('events of a node come to the server, repeats as a count', async () => {
+  await using client = await connect();
+  const parts = { clock: systemClock, log: silentLogger };
+  const recorder = createEventRecorder({ ...parts, node: 'n9', vocabulary: plat });
+  const contact = createServerContact(parts);
+  const sink = createApiEventSink({ ...parts, client, contact }, { qps: 50, burst: 10 });
+  recorder.onEvent(sink.take);
+  const stop = new AbortController();
+  const running = sink.run(stop.signal);
+  const event = createNodeEventSink(recorder, 'n9');
+  const list = async (): Promise<readonly Event[]> => {
+    const selector = encodeURIComponent('involvedObject.kind=Node,involvedObject.name=n9');
+    const answer = await plane.get(`/api/v1/namespaces/default/events?fieldSelector=${selector}`);
+    return (answer.json as { items: readonly Event[] }).items;
+  };
+  event({ type: 'Warning', reason: 'Rebooted', message: 'once' });
+  await eventually(async () => (await list()).length === 1);
+  event({ type: 'Warning', reason: 'Rebooted', message: 'once' });
+  const [seen] = await eventually(async () => {
+    const events = await list();
+    return events[0]?.count === 2 && events;
+  });
+  expect(seen).toMatchObject({
+    reason: 'Rebooted',
+    type: 'Warning',
+    source: { component: plat.agentComponent, host: 'n9' },
+    involvedObject: { kind: 'Node', name: 'n9', uid: 'n9' },
+  });
+  stop.abort();
+  await running;
 });
 
 test.each<VocabularyName>(['kubernetes'])('a node speaks the words of %s', async (name) => {
