@@ -3,6 +3,7 @@ import { runDaemonSets } from '../controllers/daemon-set/controller.ts';
 import { runDeployments } from '../controllers/deployment/controller.ts';
 import type { ControllerName } from '../controllers/names.ts';
 import { REPLICA_SETS, REPLICATION_CONTROLLERS, runReplicas } from '../controllers/replica-set/controller.ts';
+import { runStatefulSets } from '../controllers/stateful-set/controller.ts';
 import { type Children, createChildren } from '../controllers/workloads-kit/children.ts';
 import { findResource, type WorkloadDeps } from '../controllers/workloads-kit/deps.ts';
 import { type PodFacts, podFacts } from '../controllers/workloads-kit/pod-facts.ts';
@@ -21,6 +22,7 @@ const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
   replicaset: (deps, signal, { pods }) => runReplicas(deps, signal, { kind: REPLICA_SETS, pods }),
   replicationcontroller: (deps, signal, { pods }) =>
     runReplicas(deps, signal, { kind: REPLICATION_CONTROLLERS, pods }),
+  statefulset: runStatefulSets,
 };
 
 /** Works until the signal fires. */

@@ -1,0 +1,98 @@
+/** Makes the claims of a StatefulSet's pods, and sees to it that they go as the set's policy says. */
+import { isDeepStrictEqual } from 'node:util';
+import { StatusError } from '#api/meta/status-error.ts';
+import type { StatefulSetSpec } from '#api/schema/gen/apps-v1.ts';
+import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+import type { Cache } from '../../cache/contract.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import type { Hands } from '../workloads-kit/family.ts';
+import type { PodFacts } from '../workloads-kit/pod-facts.ts';
+import { changeObject } from '../workloads-kit/write-status.ts';
+import { claimReferences, claimsFor } from './pods.ts';
+
+/** A claim with the name that a pod needs is on its way out: the pod has to wait. */
+export class ClaimEndingError extends Error {
+  override readonly name = 'ClaimEndingError';
+  readonly reason = 'ClaimEnding';
+}
+
+export interface StatefulClaims {
+  /** Makes those that are missing. @throws StatusError, ClaimEndingError */
+  ensure(set: ApiObject, spec: StatefulSetSpec, ordinal: number, expect: () => void): Promise<void>;
+  /** Brings their owner references in line with the policy. @throws StatusError */
+  retain(
+    set: ApiObject,
+    spec: StatefulSetSpec,
+    place: { readonly ordinal: number; readonly pod: PodFacts },
+    expect: () => void,
+  ): Promise<void>;
+}
+
+export interface StatefulClaimsDeps extends Hands {
+  readonly cache: Cache;
+  /** Resource of claims. */
+  readonly resource: Resource;
+}
+
+const plainReference = ({ apiVersion, kind, metadata }: ApiObject): OwnerReference => ({
+  apiVersion,
+  kind,
+  name: metadata.name ?? '',
+  uid: metadata.uid ?? '',
+});
+
+export function createStatefulClaims(deps: StatefulClaimsDeps): StatefulClaims {
+  const { verbs, caller, events, fieldManager, resource } = deps;
+  const cache = deps.cache.resource(resource.storage);
+
+  async function create(set: ApiObject, claim: ApiObject): Promise<void> {
+    const { name = '', namespace = '' } = claim.metadata;
+    resource.schema.applyDefaults(claim);
+    try {
+      await verbs.create({ resource, namespace, name }, claim, { dryRun: false, fieldManager }, caller);
+      const message = `create Claim ${name} in StatefulSet ${set.metadata.name ?? ''} success`;
+      events.record(set, 'Normal', 'SuccessfulCreate', message);
+    } catch (thrown) {
+      if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
+    }
+  }
+
+  return {
+    async ensure(set, spec, ordinal, expect) {
+      for (const claim of claimsFor(set, spec, ordinal)) {
+        const { name = '', namespace = '' } = claim.metadata;
+        const found = cache.get(`${namespace}/${name}`)?.object();
+        if (found?.metadata.deletionTimestamp !== undefined) {
+          throw new ClaimEndingError(`claim ${name} is being deleted`);
+        }
+        if (found !== undefined) continue;
+        expect();
+        await create(set, claim);
+      }
+    },
+    async retain(set, spec, { ordinal, pod }, expect) {
+      const policy = spec.persistentVolumeClaimRetentionPolicy;
+      if (policy === undefined) return;
+      const owners = {
+        set: plainReference(set),
+        pod: plainReference(pod.cached.object()),
+        surplus: ordinal >= (spec.replicas ?? 1),
+      };
+      for (const { metadata } of claimsFor(set, spec, ordinal)) {
+        const { name = '', namespace = '' } = metadata;
+        const found = cache.get(`${namespace}/${name}`)?.object();
+        if (found === undefined) continue;
+        const before = found.metadata.ownerReferences ?? [];
+        if (isDeepStrictEqual(claimReferences(before, policy, owners), before)) continue;
+        expect();
+        await changeObject(deps, { resource, namespace, name }, found.metadata.uid ?? '', (draft) => {
+          draft.metadata.ownerReferences = claimReferences(
+            draft.metadata.ownerReferences ?? [],
+            policy,
+            owners,
+          );
+        });
+      }
+    },
+  };
+}

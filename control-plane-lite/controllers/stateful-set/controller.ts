@@ -1,0 +1,273 @@
+/** Keeps the pods of StatefulSets: each with a name of its own, made and replaced in order. */
+import { isDeepStrictEqual } from 'node:util';
+import { resolveAmount } from '#api/meta/int-or-string.ts';
+import type { StatefulSet, StatefulSetSpec, StatefulSetStatus } from '#api/schema/gen/apps-v1.ts';
+import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import { isMembers, typed } from '../../resources/view.ts';
+import { type Children, createChildren } from '../workloads-kit/children.ts';
+import { controllerReference } from '../workloads-kit/claim.ts';
+import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { claimChildren, createHands, type Hands, refOf } from '../workloads-kit/family.ts';
+import { followChildren } from '../workloads-kit/follow-children.ts';
+import { NameTakenError } from '../workloads-kit/name-taken.ts';
+import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import type { PodFacts } from '../workloads-kit/pod-facts.ts';
+import { createPodWriter, isNamespaceEnding, type PodWriter } from '../workloads-kit/pod-writer.ts';
+import {
+  createRevisionWriter,
+  decideRevision,
+  outdatedRevisions,
+  REVISION_LABEL,
+  type RevisionFacts,
+  type RevisionWriter,
+  revisionFacts,
+} from '../workloads-kit/revisions.ts';
+import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { changeObject, writeStatus } from '../workloads-kit/write-status.ts';
+import { createStatefulClaims, type StatefulClaims } from './claims.ts';
+import {
+  decideStateful,
+  ordinalOf,
+  type StatefulAction,
+  type StatefulFacts,
+  type Versions,
+} from './decide.ts';
+import { podNameLabel, statefulPod } from './pods.ts';
+
+interface Parts {
+  readonly deps: WorkloadDeps;
+  readonly resource: Resource;
+  readonly podResource: Resource;
+  readonly revisionResource: Resource;
+  readonly pods: Children<PodFacts>;
+  readonly revisions: Children<RevisionFacts>;
+  readonly owners: Owners;
+  readonly hands: Hands;
+  readonly writer: PodWriter;
+  readonly revisionWriter: RevisionWriter;
+  readonly claims: StatefulClaims;
+  readonly loop: KeyLoop;
+}
+
+const DEFAULT_HISTORY = 10;
+const NO_SPEC: StatefulSetSpec = { selector: {}, template: {}, serviceName: '' };
+
+const specOf = (object: ApiObject): StatefulSetSpec => typed<StatefulSet>(object).spec ?? NO_SPEC;
+
+function factsOf(object: ApiObject, gates: ReadonlySet<string>): StatefulFacts {
+  const spec = specOf(object);
+  const { replicas = 1, updateStrategy = {} } = spec;
+  const { partition = 0, maxUnavailable = 1 } = updateStrategy.rollingUpdate ?? {};
+  const amount = gates.has('MaxUnavailableStatefulSet') ? maxUnavailable : 1;
+  return {
+    name: object.metadata.name ?? '',
+    generation: object.metadata.generation ?? 0,
+    deleting: object.metadata.deletionTimestamp !== undefined,
+    replicas,
+    parallel: spec.podManagementPolicy === 'Parallel',
+    onDelete: updateStrategy.type === 'OnDelete',
+    partition,
+    maxUnavailable: Math.max(1, resolveAmount(amount, replicas, 'up') ?? 1),
+    minReadySeconds: gates.has('StatefulSetMinReadySeconds') ? (spec.minReadySeconds ?? 0) : 0,
+    collisionCount: typed<StatefulSet>(object).status?.collisionCount,
+  };
+}
+
+/** The template that a version holds. */
+function templateOf(revision: RevisionFacts | undefined, fallback: PodTemplateSpec): PodTemplateSpec {
+  const data = revision?.cached.object()['data'];
+  const spec = isMembers(data) ? data['spec'] : undefined;
+  const held = isMembers(spec) ? spec['template'] : undefined;
+  if (!isMembers(held)) return fallback;
+  const { $patch: _, ...template } = held;
+  return template;
+}
+
+interface History {
+  readonly versions: Versions;
+  readonly revisions: readonly RevisionFacts[];
+}
+
+async function writeSetStatus(parts: Parts, owner: Owner, status: StatefulSetStatus): Promise<void> {
+  if (isDeepStrictEqual(status, typed<StatefulSet>(owner.cached.object()).status)) return;
+  parts.loop.expect(owner.key);
+  await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
+}
+
+/** @throws StatusError, NameTakenError */
+async function syncRevisions(parts: Parts, owner: Owner): Promise<History> {
+  const { hands, resource, revisionResource, revisions: children, revisionWriter, loop } = parts;
+  const object = owner.cached.object();
+  const expect = (): void => loop.expect(owner.key);
+  const context = { hands, owners: resource, resource: revisionResource, children, expect };
+  const revisions = await claimChildren(context, owner, object);
+  const { template } = specOf(object);
+  const { status } = typed<StatefulSet>(object);
+  const step = decideRevision(template, revisions, status?.collisionCount);
+  if (step.kind !== 'keep') expect();
+  try {
+    const { name: update } = await revisionWriter.sync(object, template, step);
+    const known = revisions.some(({ name }) => name === status?.currentRevision);
+    return { versions: { update, current: known ? (status?.currentRevision ?? update) : update }, revisions };
+  } catch (thrown) {
+    if (thrown instanceof NameTakenError && status !== undefined) {
+      await writeSetStatus(parts, owner, { ...status, collisionCount: (status.collisionCount ?? 0) + 1 });
+    }
+    throw thrown;
+  }
+}
+
+async function createPod(
+  parts: Parts,
+  owner: Owner,
+  { revisions, versions }: History,
+  { ordinal, version }: { readonly ordinal: number; readonly version: string },
+): Promise<void> {
+  const { claims, writer, resource, loop, deps } = parts;
+  const set = owner.cached.object();
+  const spec = specOf(set);
+  await claims.ensure(set, spec, ordinal, () => loop.expect(owner.key));
+  const held = revisions.find(({ name }) => name === version);
+  const pod = statefulPod({
+    set,
+    spec,
+    reference: controllerReference(resource, set),
+    ordinal,
+    template: version === versions.update ? spec.template : templateOf(held, spec.template),
+    version,
+    vocabulary: deps.vocabulary,
+  });
+  loop.expect(owner.key);
+  await writer.create(set, pod);
+}
+
+/** A pod that stays has the label that tells its name. */
+async function keepPod(parts: Parts, owner: Owner, pod: PodFacts): Promise<void> {
+  const label = podNameLabel(parts.deps.vocabulary);
+  if (pod.labels[label] === pod.name || pod.deleting) return;
+  parts.loop.expect(owner.key);
+  await changeObject(parts.hands, refOf(parts.podResource, pod), pod.uid, (draft) => {
+    draft.metadata.labels = { ...draft.metadata.labels, [label]: pod.name };
+  });
+}
+
+async function execute(parts: Parts, owner: Owner, history: History, action: StatefulAction): Promise<void> {
+  const { writer, hands, loop } = parts;
+  const set = owner.cached.object();
+  switch (action.kind) {
+    case 'create':
+      return createPod(parts, owner, history, action);
+    case 'keep':
+      return keepPod(parts, owner, action.pod);
+    case 'delete': {
+      const { pod, failed } = action;
+      if (failed) {
+        const message = `StatefulSet ${owner.key} is recreating failed Pod ${pod.name}`;
+        hands.events.record(set, 'Warning', 'RecreatingFailedPod', message);
+      }
+      loop.expect(owner.key);
+      return writer.remove(set, pod);
+    }
+    default:
+      return action satisfies never;
+  }
+}
+
+async function retainClaims(parts: Parts, owner: Owner, pods: readonly PodFacts[]): Promise<void> {
+  if (!parts.deps.gates.has('StatefulSetAutoDeletePVC')) return;
+  const set = owner.cached.object();
+  const spec = specOf(set);
+  if (set.metadata.deletionTimestamp !== undefined) return;
+  for (const pod of pods) {
+    const ordinal = ordinalOf(owner.cached.name, pod.name);
+    await parts.claims.retain(set, spec, { ordinal, pod }, () => parts.loop.expect(owner.key));
+  }
+}
+
+async function forgetRevisions(
+  { loop, revisionWriter }: Parts,
+  owner: Owner,
+  { revisions, versions }: History,
+  pods: readonly PodFacts[],
+): Promise<void> {
+  const limit = specOf(owner.cached.object()).revisionHistoryLimit ?? DEFAULT_HISTORY;
+  const live = new Set([
+    versions.current,
+    versions.update,
+    ...pods.map(({ labels }) => labels[REVISION_LABEL] ?? ''),
+  ]);
+  for (const revision of outdatedRevisions(revisions, limit, ({ name }) => live.has(name))) {
+    loop.expect(owner.key);
+    await revisionWriter.remove(revision);
+  }
+}
+
+async function visit(parts: Parts, key: string): Promise<number | undefined> {
+  const { owners, deps, resource, podResource, pods: children, hands, loop } = parts;
+  const owner = owners.get(key);
+  if (owner === undefined) return undefined;
+  const object = owner.cached.object();
+  const counts = ({ name }: PodFacts): boolean => ordinalOf(owner.cached.name, name) >= 0;
+  const expect = (): void => loop.expect(key);
+  const history = await syncRevisions(parts, owner);
+  const pods = await claimChildren(
+    { hands, owners: resource, resource: podResource, children, counts, expect },
+    owner,
+    object,
+  );
+  const nowMs = deps.clock.now();
+  const plan = decideStateful({
+    set: factsOf(object, deps.gates),
+    versions: history.versions,
+    pods,
+    nowMs,
+  });
+  await writeSetStatus(parts, owner, plan.status);
+  await retainClaims(parts, owner, pods);
+  try {
+    for (const action of plan.actions) await execute(parts, owner, history, action);
+  } catch (thrown) {
+    if (isNamespaceEnding(thrown)) return undefined;
+    throw thrown;
+  }
+  await forgetRevisions(parts, owner, history, pods);
+  return plan.recheckMs;
+}
+
+/** `pods`: the index that controllers share. Works until the signal fires. */
+export async function runStatefulSets(
+  deps: WorkloadDeps,
+  signal: AbortSignal,
+  { pods }: { readonly pods: Children<PodFacts> },
+): Promise<void> {
+  const resource = findResource(deps, 'apps/v1', 'statefulsets');
+  const podResource = findResource(deps, 'v1', 'pods');
+  const claimResource = findResource(deps, 'v1', 'persistentvolumeclaims');
+  const revisionResource = findResource(deps, 'apps/v1', 'controllerrevisions');
+  if (!resource || !podResource || !claimResource || !revisionResource) return;
+  const hands = createHands(deps, 'statefulset-controller', signal);
+  const loop = createKeyLoop(deps, (key) => visit(parts, key));
+  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
+    selectorOf: (object) => typed<StatefulSet>(object).spec?.selector,
+    onChange: (key) => loop.due(key),
+  });
+  const revisions = createChildren(deps.cache.resource(revisionResource.storage), revisionFacts);
+  const parts: Parts = {
+    deps,
+    resource,
+    podResource,
+    revisionResource,
+    pods,
+    revisions,
+    owners,
+    hands,
+    writer: createPodWriter({ ...hands, pods: podResource }),
+    revisionWriter: createRevisionWriter({ ...hands, owners: resource, resource: revisionResource }),
+    claims: createStatefulClaims({ ...hands, cache: deps.cache, resource: claimResource }),
+    loop,
+  };
+  const due = (key: string): void => loop.dueSoon(key);
+  const following = [followChildren(pods, owners, due), followChildren(revisions, owners, due)];
+  await loop.run(signal, owners, revisions, ...following);
+}
