@@ -29,6 +29,20 @@ describe('decode', () => {
     expect(container?.livenessProbe).toEqual({ httpGet: { port: 'http' }, periodSeconds: 5 });
   });
 
+  it('takes what it gave before as it is, at the root', () => {
+    const { value: known } = decode<Pod>('core/v1.Pod', pod({ resources: { limits: { cpu: 1 } } }));
+    const { metadata: _, ...parts } = known;
+    const changed = { ...known, status: { phase: 'Running', extra: 1 } };
+    const { value: again, errors } = decode<Pod>('core/v1.Pod', { ...known }, { known: parts });
+    expect([again, errors]).toEqual([known, []]);
+    expect(again.spec).toBe(known.spec);
+    expect(again.metadata).not.toBe(known.metadata);
+    expect(decode('core/v1.Pod', changed, { known: parts })).toEqual(decode('core/v1.Pod', changed));
+    const copied = decode<Pod>('core/v1.Pod', structuredClone(known), { known: parts }).value;
+    expect(copied).toEqual(known);
+    expect(copied.spec).not.toBe(known.spec);
+  });
+
   it('takes null for absent', () => {
     const { value, errors } = decode<Pod>('core/v1.Pod', {
       metadata: { name: 'a', creationTimestamp: null, labels: null },

@@ -32,6 +32,8 @@ export interface DecodeOptions {
   /** What to do with members whose value is the one that upstream's types do not print, such as an empty map.
    *  Default `keep`. */
   readonly emptyFields?: 'keep' | 'drop';
+  /** What such a decoding gave before: structures that the value has from it, itself, stand in the result as they are. */
+  readonly known?: object;
 }
 
 export interface Decoded<T> {
@@ -54,6 +56,7 @@ class Decoder {
   readonly #options: DecodeOptions;
   readonly #thorough: boolean;
   readonly #dropsEmpty: boolean;
+  readonly #known: Readonly<Record<string, unknown>> | undefined;
   #hidden = false;
 
   constructor(options: DecodeOptions, thorough: boolean) {
@@ -61,6 +64,7 @@ class Decoder {
     this.#thorough = thorough;
     this.#dropsEmpty = options.emptyFields === 'drop';
     this.#path = options.path === undefined ? [] : [...options.path];
+    this.#known = isObject(options.known) ? options.known : undefined;
   }
 
   #report(kind: FieldErrorKind, detail: string, badValue?: unknown): undefined {
@@ -151,6 +155,7 @@ class Decoder {
   #structAsGiven(plan: StructPlan, value: Readonly<Record<string, unknown>>): unknown {
     const result: Record<string, unknown> = {};
     const { members } = plan;
+    const known = this.#path.length === 0 ? this.#known : undefined;
     let last = -1;
     let ordered = true;
     for (const key in value) {
@@ -163,7 +168,8 @@ class Decoder {
       if (given === null || given === undefined) continue;
       if (member.index < last) ordered = false;
       last = member.index;
-      this.#member(member, given, result);
+      if (known !== undefined && typeof given === 'object' && given === known[key]) result[key] = given;
+      else this.#member(member, given, result);
     }
     for (const member of plan.required) {
       const given = value[member.name];

@@ -212,6 +212,9 @@ export function compileRule(rule: DefaultRule, owner: TypeName): Step {
   };
 }
 
+/** The member of its type's objects that the rule fills, or that it leads into. */
+export const firstMember = ({ path }: DefaultRule): string => /^[^.[]*/.exec(path)?.[0] ?? path;
+
 /** Whether the rule is asked before the others of its type. */
 export const isEarly = (rule: DefaultRule): boolean => conditionOf(rule).early === true;
 

@@ -5,6 +5,7 @@ import { type DefaultRule, isObject, type JsonObject, readDefaultRules } from '.
 import {
   compileRule,
   type DefaultOptions,
+  firstMember,
   innerType,
   isEarly,
   isForReading,
@@ -27,7 +28,8 @@ export type { DefaultOptions } from './default-steps.ts';
 type Visit = (value: unknown, options: DefaultOptions) => void;
 
 interface Plan {
-  readonly steps: readonly Step[];
+  /** Each with the member that it fills, or looks into. */
+  readonly steps: readonly { readonly name: string; readonly step: Step }[];
   readonly members: readonly { readonly name: string; readonly visit: Visit }[];
 }
 
@@ -84,7 +86,7 @@ const planOf = remember((key): Plan => {
   const name = parseTypeName(key);
   if (typeOf(name).jsonForm !== undefined) return { steps: [], members: [] };
   const steps = inlineTypes(name).flatMap((included) =>
-    rulesOf(included).map((rule) => compileRule(rule, name)),
+    rulesOf(included).map((rule) => ({ name: firstMember(rule), step: compileRule(rule, name) })),
   );
   const members = jsonFields(name).flatMap((field) => {
     const visit = visitorOf(field.type, field.packageName);
@@ -93,25 +95,31 @@ const planOf = remember((key): Plan => {
   return { steps, members };
 });
 
-function run(plan: Plan, object: JsonObject, options: DefaultOptions): void {
-  for (const step of plan.steps) step(object, object, options);
+function run(plan: Plan, object: JsonObject, options: DefaultOptions, complete?: JsonObject): void {
+  for (const { name, step } of plan.steps)
+    if (!isComplete(object[name], complete?.[name])) step(object, object, options);
   for (const { name, visit } of plan.members) {
     const value = object[name];
-    if (value !== undefined) visit(value, options);
+    if (value !== undefined && !isComplete(value, complete?.[name])) visit(value, options);
   }
 }
 
+const isComplete = (value: unknown, complete: unknown): boolean =>
+  typeof value === 'object' && value !== null && value === complete;
+
 const NO_OPTIONS: DefaultOptions = {};
 
-/** Gives the draft every default that applies to it and to what is inside it.
+/** Gives the draft every default that applies to it and to what is inside it. What it shares with `complete`, an
+ *  object that has its defaults, stays as it is.
  *  @throws UnknownTypeError
  *  @throws DefaultRuleError if a rule of the type is not understood */
 export function applyDefaultsInPlace(
   typeRef: string,
   draft: object,
   options: DefaultOptions = NO_OPTIONS,
+  complete?: object,
 ): void {
-  if (isObject(draft)) run(planOf(typeRef), draft, options);
+  if (isObject(draft)) run(planOf(typeRef), draft, options, isObject(complete) ? complete : undefined);
 }
 
 /** A copy of the object with every default that applies to it and to what is inside it.

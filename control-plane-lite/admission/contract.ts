@@ -29,7 +29,9 @@ export interface AdmissionPlugin {
   /** Concerned resources, as `group/plural` on the wire (`/pods` in the core group), subresources included.
    *  Absent: all. */
   readonly resources?: ReadonlySet<string>;
-  /** @throws StatusError to refuse */
+  /** Of an updated object, members other than `metadata` may be the live object's own (`sharesUntouched`): they are
+   *  set anew, never changed inside.
+   *  @throws StatusError to refuse */
   mutate?(request: AdmissionRequest): void | Promise<void>;
   /** @throws StatusError to refuse */
   validate?(request: AdmissionRequest): void | Promise<void>;

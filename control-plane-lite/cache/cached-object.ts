@@ -67,6 +67,7 @@ export class StoredObject implements CachedObject, Droppable {
   readonly key: string;
   readonly revision: number;
   readonly json: Buffer;
+  readonly madeHere: boolean;
   readonly #context: ObjectContext;
   #labels: Texts | undefined = undefined;
   #fields: Texts | undefined = undefined;
@@ -78,6 +79,7 @@ export class StoredObject implements CachedObject, Droppable {
     this.key = key;
     this.revision = revision;
     this.json = json;
+    this.madeHere = made !== undefined;
     this.#context = context;
     // Now rather than at the first selection, which would have to parse every object at once.
     const { selectable } = context;
@@ -155,6 +157,10 @@ export class RestampedObject implements CachedObject {
 
   get name(): string {
     return this.#last.name;
+  }
+
+  get madeHere(): boolean {
+    return this.#last.madeHere;
   }
 
   get json(): Buffer {

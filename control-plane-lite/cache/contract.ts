@@ -16,6 +16,8 @@ export interface CachedObject {
   readonly labels: Readonly<Record<string, string>>;
   /** Values of the fields that selectors may name, `metadata.name` and `metadata.namespace` included. */
   readonly fields: Readonly<Record<string, string>>;
+  /** This very process made it, so that nothing about its form or its defaults is of another time. */
+  readonly madeHere: boolean;
   /** The parsed object: shared, never to be changed. */
   object(): ApiObject;
   /** A form of the object that was made before under this name, or made now; kept for as long as is worth it. */

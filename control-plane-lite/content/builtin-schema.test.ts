@@ -31,6 +31,33 @@ describe('decode', () => {
     expect(given).toEqual(before);
   });
 
+  it('takes over what an object has from a known one, but for its metadata', () => {
+    const schema = schemaOf('core/v1.Pod');
+    const { object: known } = schema.decode(pod({ ports: [{ containerPort: 80 }] }));
+    const patched = { ...known, metadata: { ...known.metadata, labels: { a: 'b' } } };
+    const { object, errors } = schema.decode(patched, known);
+    expect([object, errors]).toEqual([schema.decode(patched).object, []]);
+    expect(object['spec']).toBe(known['spec']);
+    const { object: same } = schema.decode({ ...known }, known);
+    expect(same).toEqual(known);
+    expect(same.metadata).not.toBe(known.metadata);
+  });
+
+  it('gives what is new its defaults, and leaves what is known as it is', () => {
+    const schema = schemaOf('core/v1.Pod');
+    const known = {
+      kind: 'Pod',
+      apiVersion: 'v1',
+      metadata: {},
+      status: Object.freeze({ phase: 'Running' }),
+    };
+    const { object } = schema.decode({ ...pod({}), status: known.status }, known);
+    expect(object['spec']).toMatchObject({ restartPolicy: 'Always' });
+    expect(object['status']).toBe(known.status);
+    const bare = { ...known, spec: Object.freeze({ containers: Object.freeze([]) }) };
+    expect(schema.decode({ ...bare }, bare).object['spec']).toBe(bare.spec);
+  });
+
   it('keeps unknown members apart from faults', () => {
     const { errors, unknown, object } = schemaOf('core/v1.Pod').decode(pod({ imag: 'x', tty: 'yes' }));
     expect(errors.map(({ field }) => field)).toEqual(['spec.containers[0].tty']);

@@ -27,6 +27,12 @@ interface Raw extends Record<string, unknown> {
 const isComplete = (raw: Raw): raw is ApiObject =>
   raw.kind !== undefined && raw.apiVersion !== undefined && raw.metadata !== undefined;
 
+/** What may be shared: every write has metadata of its own. */
+function partsOf(known: ApiObject): object {
+  const { metadata: _, ...parts } = known;
+  return parts;
+}
+
 /** The schema of a built-in type such as `core/v1.Pod`.
  *  @throws UnknownTypeError if the tables do not have it */
 export function createBuiltinSchema(
@@ -42,10 +48,11 @@ export function createBuiltinSchema(
   const complete = (raw: Raw): ApiObject =>
     isComplete(raw) ? raw : { kind: typeName, apiVersion, metadata: {}, ...raw };
 
-  function read(value: unknown): DecodedObject {
-    const { value: raw, errors } = decode<Raw>(typeRef, value, decodeOptions);
+  function read(value: unknown, known?: ApiObject): DecodedObject {
+    const parts = known === undefined ? {} : partsOf(known);
+    const { value: raw, errors } = decode<Raw>(typeRef, value, { ...decodeOptions, known: parts });
     const object = complete(raw);
-    applyDefaultsInPlace(typeRef, object, defaultOptions);
+    applyDefaultsInPlace(typeRef, object, defaultOptions, parts);
     if (errors.length === 0) return { object, errors: NO_FAULTS, unknown: NO_FAULTS };
     return {
       object,

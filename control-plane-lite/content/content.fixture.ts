@@ -46,6 +46,7 @@ export function cachedOf(object: ApiObject, onMake: (name: string) => void = () 
     namespace,
     name,
     revision: Number(resourceVersion),
+    madeHere: false,
     json,
     labels: {},
     fields: {},

@@ -101,8 +101,8 @@ export function createContent(given: ContentDeps): Content {
       const { value, duplicates } = await parseBody(await request.readBody(), format, target, readers);
       return readObjectValue(value, target, reading(request, validation, duplicates, words));
     },
-    checkObject: (request, value, target, validation, words) =>
-      readPatchedValue(value, target, reading(request, validation, [], words)),
+    checkObject: (request, value, target, validation, words, known) =>
+      readPatchedValue(value, target, reading(request, validation, [], words), known),
     async readOptions(request, kind) {
       const body = await request.readBody();
       if (body.length === 0) return undefined;

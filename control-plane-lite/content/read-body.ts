@@ -122,10 +122,16 @@ export function readObjectValue(value: unknown, target: BodyTarget, options: Rea
   return decoded.object;
 }
 
-/** A patched object, checked as a body is; what is wrong with it is the patch's fault.
+/** A patched object, checked as a body is; what is wrong with it is the patch's fault. `known`: what was patched, if
+ *  what is left of it may be taken as it is.
  *  @throws StatusError Invalid, or BadRequest if it became another kind */
-export function readPatchedValue(value: unknown, target: BodyTarget, options: ReadOptions): ApiObject {
-  const decoded = target.schema.decode(withTypeMeta(value, target));
+export function readPatchedValue(
+  value: unknown,
+  target: BodyTarget,
+  options: ReadOptions,
+  known?: ApiObject,
+): ApiObject {
+  const decoded = target.schema.decode(withTypeMeta(value, target), known);
   const subject = { group: groupOf(target.apiVersion), name: target.kind };
   const refuse = (detail: string): StatusError =>
     invalid(subject, decoded.object.metadata.name ?? '', [

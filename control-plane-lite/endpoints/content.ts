@@ -48,13 +48,15 @@ export interface Content {
     /** Takes faults that leave the object readable, to be told along with others; else they are thrown. */
     words?: FieldError[],
   ): Promise<ApiObject>;
-  /** A value that was made here (patched), checked as a body is. */
+  /** A value that was made here (patched), checked as a body is. `known`: an object that was; what the value has from
+   *  it may be taken as it is. */
   checkObject(
     request: ApiRequest,
     value: unknown,
     target: BodyTarget,
     validation: FieldValidation,
     words?: FieldError[],
+    known?: ApiObject,
   ): ApiObject;
   /** The body as options of this kind; `undefined` if it is empty. */
   readOptions(request: ApiRequest, kind: string): Promise<Readonly<Record<string, unknown>> | undefined>;

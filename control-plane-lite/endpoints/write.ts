@@ -1,7 +1,6 @@
 /** create, update and patch. Source: document 1, 4.2, 4.8 and 4.9. */
 import { copyJson } from '#api/codec/copy-json.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
-import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import { applyPatchObject } from '../apply/apply-patch.ts';
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
@@ -10,7 +9,7 @@ import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
-import type { Change } from '../verbs/contract.ts';
+import type { Change, PureChange } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
 import { callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { booleanParameter, parseWriteQuery, type WriteQuery } from './query.ts';
@@ -116,31 +115,35 @@ function changeOf(
   resource: Resource,
   patch: PatchBody,
   { query, force, faults }: PatchTerms,
-): Change {
+): Change | PureChange {
   const target = targetOf(resource);
-  const check = (value: unknown): ApiObject =>
-    deps.content.checkObject(request, value, target, query.fieldValidation, faults);
+  const check = (value: unknown, known?: ApiObject): ApiObject =>
+    deps.content.checkObject(request, value, target, query.fieldValidation, faults, known);
+  if (patch.type !== 'apply') {
+    return {
+      pure(live, known) {
+        faults.length = 0;
+        return check(patched(live, patch, resource), known);
+      },
+    };
+  }
   return (live) => {
     faults.length = 0;
-    if (patch.type === 'apply') {
-      const { object, changed } = applyPatchObject({
-        live,
-        applied: patch.value,
-        model: resource.schema.model,
-        manager: query.fieldManager,
-        force,
-        nowMs: deps.clock.now(),
-        apiVersion: target.apiVersion,
-        subresource: request.info.subresource,
-        hasStatus: resource.info.subresources.has('status'),
-        canonical: (last) => resource.schema.decode(last).object,
-      });
-      if (!changed && live !== undefined) return live;
-      checkAppliedName(request, resource, object);
-      return check(object);
-    }
-    if (live === undefined) throw new StatusError('NotFound', 'nothing to patch');
-    return check(patched(live, patch, resource));
+    const { object, changed } = applyPatchObject({
+      live,
+      applied: patch.value,
+      model: resource.schema.model,
+      manager: query.fieldManager,
+      force,
+      nowMs: deps.clock.now(),
+      apiVersion: target.apiVersion,
+      subresource: request.info.subresource,
+      hasStatus: resource.info.subresources.has('status'),
+      canonical: (last) => resource.schema.decode(last).object,
+    });
+    if (!changed && live !== undefined) return live;
+    checkAppliedName(request, resource, object);
+    return check(object);
   };
 }
 

@@ -107,6 +107,10 @@ export interface Strategy {
   readonly settle?: (object: ApiObject, old: ApiObject) => Promise<void>;
   /** Frees what a removed object had. */
   readonly release?: (object: ApiObject) => Promise<void>;
+  /** Nothing that is called for an update (this strategy, the kind's parts, admission) changes anything inside the
+   *  members of its draft other than `metadata`: they set such a member anew. What a patch leaves alone is then the
+   *  live object's own. Default false. */
+  readonly sharesUntouched?: boolean;
   /** Members never shown or stored as they came: Secret's `stringData`. Called before defaults. */
   readonly normalize?: (draft: ApiObject) => void;
   /** Cells of the Table row, in the order of the columns; absent: the default columns. */
@@ -176,8 +180,9 @@ export interface ResourceInfo {
  *  the definition's schema for custom ones. */
 export interface ObjectSchema {
   /** Reads a request's value. Unknown members are dropped and reported as warnings of their own.
-   *  The result is a fresh draft with canonical values; it has its defaults. */
-  decode(value: unknown): DecodedObject;
+   *  The result is a fresh draft with canonical values; it has its defaults. `known`: an object that was such a
+   *  result; what the value has from it may stand in the new one as it is, but for its metadata. */
+  decode(value: unknown, known?: ApiObject): DecodedObject;
   /** Defaults alone, for what was merged. Changes the draft. */
   applyDefaults(draft: ApiObject): void;
   /** How members merge under strategic merge patch and apply. */

@@ -103,6 +103,7 @@ function keep(draft: ApiObject, old: ApiObject, member: ServerSet): void {
 }
 
 function copyMember(draft: ApiObject, old: ApiObject, member: string): void {
+  if (draft[member] !== undefined && draft[member] === old[member]) return;
   if (Object.hasOwn(old, member)) draft[member] = copyJson(old[member]);
   else delete draft[member];
 }

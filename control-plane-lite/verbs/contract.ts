@@ -61,6 +61,12 @@ export interface Deletion extends Outcome {
  *  object is handed in, to be changed and returned. `undefined` in: nothing is there (only where the caller may create). */
 export type Change = (live: ApiObject | undefined) => ApiObject | Promise<ApiObject>;
 
+/** A change that leaves the live object as it is, and of what it doesn't change gives the very members. */
+export interface PureChange {
+  /** `known`: the live object if its members need not be read again, for nobody but this process made them. */
+  readonly pure: (live: ApiObject, known: ApiObject | undefined) => ApiObject;
+}
+
 export interface Selection {
   readonly namespace?: string;
   readonly labels: readonly Requirement[];
@@ -74,7 +80,12 @@ export interface Verbs {
   get(ref: ObjectRef): Promise<CachedObject>;
   create(ref: ObjectRef, object: ApiObject, options: WriteOptions, caller: Caller): Promise<Outcome>;
   /** Reads, changes and writes until no one else was faster. */
-  update(ref: ObjectRef, change: Change, options: UpdateOptions, caller: Caller): Promise<Outcome>;
+  update(
+    ref: ObjectRef,
+    change: Change | PureChange,
+    options: UpdateOptions,
+    caller: Caller,
+  ): Promise<Outcome>;
   delete(ref: ObjectRef, request: DeleteRequest, caller: Caller): Promise<Deletion>;
   /** Has admission look at what is made without being stored: an eviction, a token. Changes the draft.
    *  @throws StatusError if admission refuses it */

@@ -11,6 +11,8 @@ export interface Live {
   /** JSON with the resource version. */
   readonly json: Buffer;
   readonly revision: number;
+  /** This very process made it. */
+  readonly madeHere: boolean;
   /** In the stored version: shared, never to be changed. */
   object(): ApiObject;
 }
@@ -24,7 +26,7 @@ export function liveOf(item: StoredItem | undefined): Live | undefined {
   const json = withRevision(item.value, item.revision);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- our own stored bytes
   const object = parseJsonText(json.toString('utf8')) as ApiObject;
-  return { json, revision: item.revision, object: () => object };
+  return { json, revision: item.revision, madeHere: false, object: () => object };
 }
 
 /** What became of one try to write. */

@@ -5,10 +5,10 @@ import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound, objectModified } from '#api/meta/status-errors.ts';
 import { lengthWithoutRevision, withoutRevision } from '../cache/stored-form.ts';
 import { sameJson } from '../patch/json-value.ts';
-import type { ApiObject, StrategyContext } from '../resources/contract.ts';
+import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
-import type { Caller, Change, ObjectRef, Outcome, UpdateOptions } from './contract.ts';
+import type { Caller, Change, ObjectRef, Outcome, PureChange, UpdateOptions } from './contract.ts';
 import { attemptCreate } from './create.ts';
 import { isRemovable } from './decide-deletion.ts';
 import {
@@ -42,7 +42,7 @@ import {
 export async function updateObject(
   deps: VerbDeps,
   ref: ObjectRef,
-  change: Change,
+  change: Change | PureChange,
   options: UpdateOptions,
   caller: Caller,
 ): Promise<Outcome> {
@@ -62,11 +62,13 @@ export async function updateObject(
 async function create(
   deps: VerbDeps,
   ref: ObjectRef,
-  change: Change,
+  change: Change | PureChange,
   options: UpdateOptions,
   caller: Caller,
 ): Promise<Attempt<Outcome>> {
-  if (!options.allowCreate) throw notFound(resourceSubject(ref.resource), ref.name);
+  if (!options.allowCreate || typeof change !== 'function') {
+    throw notFound(resourceSubject(ref.resource), ref.name);
+  }
   const object = await change(undefined);
   checkName(ref, object);
   const { resourceVersion = '', uid = '' } = object.metadata;
@@ -82,7 +84,7 @@ async function attemptUpdate(
   deps: VerbDeps,
   ref: ObjectRef,
   live: Live,
-  change: Change,
+  change: Change | PureChange,
   options: UpdateOptions,
   caller: Caller,
 ): Promise<Attempt<Outcome>> {
@@ -93,7 +95,8 @@ async function attemptUpdate(
     ? live.object()
     : await fromStorageVersion(resource, copyLive(live));
   const old = resource.decidesInServed === true ? served : live.object();
-  const draft = await draftOf(deps, ref, served, change, options, caller, context);
+  const changed = await changedOf(resource, live, served, change);
+  const draft = await draftOf(deps, ref, served, changed, options, caller, context);
   await prepare(deps, ref, draft, old, options, context, caller);
   if (options.dryRun)
     return {
@@ -149,18 +152,31 @@ async function replace(
   }
 }
 
-/** The changed object in the version that decides, after mutating admission. */
+/** The changed object. What wasn't changed is a copy, or the live object's own where nobody will write into it. */
+function changedOf(
+  resource: Resource,
+  live: Live,
+  served: ApiObject,
+  change: Change | PureChange,
+): ApiObject | Promise<ApiObject> {
+  if (typeof change === 'function') return change(copyJson(served));
+  const shares = decidingResource(resource).strategy.sharesUntouched === true && isStoredVersion(resource);
+  return shares
+    ? change.pure(served, live.madeHere ? served : undefined)
+    : change.pure(copyJson(served), undefined);
+}
+
+/** The draft in the version that decides, after mutating admission. */
 async function draftOf(
   deps: VerbDeps,
   ref: ObjectRef,
   served: ApiObject,
-  change: Change,
+  draft: ApiObject,
   options: UpdateOptions,
   caller: Caller,
   { nowMs }: StrategyContext,
 ): Promise<ApiObject> {
   const { resource } = ref;
-  const draft = await change(copyJson(served));
   checkSameObject(ref, draft, served, options.subresource ?? '');
   await deps.admission.mutate(
     admissionRequest('UPDATE', ref, { object: draft, old: served }, options, caller),

@@ -14,10 +14,9 @@ function alignPodIPs(draft: ApiObject): void {
   const { podIP = '', podIPs = [] } = typed<Pod>(draft).status ?? {};
   const first = podIPs[0]?.ip ?? '';
   if (podIP === first) return;
-  const status = membersOf(draft, 'status');
   // The older field wins: whoever changes it alone knows of no other.
-  if (podIP === '') status['podIP'] = first;
-  else status['podIPs'] = [{ ip: podIP }];
+  const aligned = podIP === '' ? { podIP: first } : { podIPs: [{ ip: podIP }] };
+  draft['status'] = { ...membersOf(draft, 'status'), ...aligned };
 }
 
 function prepareForUpdate(draft: ApiObject, old: ApiObject): void {

@@ -109,6 +109,7 @@ export function validatePodUpdate(
   const [pod, old] = [typed<Pod>(object), typed<Pod>(oldObject)];
   const faults = createFaults();
   validateLastingAnnotations(faults, pod, old, vocabulary);
+  if (pod.spec !== undefined && pod.spec === old.spec) return faults.errors;
   const [now, before] = [pod.spec ?? { containers: [] }, old.spec ?? { containers: [] }];
   validateContainerCount(faults, now.containers, before.containers, 'spec.containers');
   validateContainerCount(faults, now.initContainers, before.initContainers, 'spec.initContainers');

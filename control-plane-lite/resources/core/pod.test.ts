@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { resourceOf } from '../../content/content.fixture.ts';
 import type { ApiObject } from '../contract.ts';
+import { prepareForUpdate, validateUpdate } from '../generic.ts';
 import { podKind } from './pod.ts';
 import { changed, contextWith, createFaultsOf, objectOf, updateFaultsOf } from './strategy.fixture.ts';
 
@@ -187,6 +189,23 @@ describe('deletion', () => {
     const plan = KIND.strategy.planDeletion?.(podWith(changes), requested, contextWith());
     expect(plan).toEqual({ graceSeconds });
   });
+});
+
+test('changes nothing inside what an update may share with the live object', () => {
+  const frozen = <T>(value: T): T => {
+    if (typeof value === 'object' && value !== null) Object.values(Object.freeze(value)).forEach(frozen);
+    return value;
+  };
+  const status = { podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.2' }] };
+  const old = frozen({ ...podWith({ spec: { ...BASE.spec, serviceAccount: 'a' } }), status });
+  for (const part of ['', 'status', 'ephemeralcontainers', 'binding']) {
+    const draft: ApiObject = { ...old, metadata: { ...old.metadata } };
+    KIND.strategy.normalize?.(draft);
+    const resource = resourceOf('Pod', { strategy: KIND.strategy, parts: KIND.parts ?? {} });
+    expect(() => prepareForUpdate(resource, draft, old, contextWith(), part)).not.toThrow();
+    expect(() => validateUpdate(resource, draft, old, contextWith(), part)).not.toThrow();
+    expect(draft['spec']).toMatchObject({ serviceAccount: 'a' });
+  }
 });
 
 test('warns of what is written in a way of the past when a pod is made, not at each of its many updates', () => {

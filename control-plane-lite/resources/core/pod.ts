@@ -21,9 +21,7 @@ function normalizePod(draft: ApiObject): void {
   const { serviceAccountName = '', serviceAccount = '' } = typed<Pod>(draft).spec ?? {};
   const name = serviceAccountName === '' ? serviceAccount : serviceAccountName;
   if (name === '' || (name === serviceAccountName && name === serviceAccount)) return;
-  const spec = membersOf(draft, 'spec');
-  spec['serviceAccountName'] = name;
-  spec['serviceAccount'] = name;
+  draft['spec'] = { ...membersOf(draft, 'spec'), serviceAccountName: name, serviceAccount: name };
 }
 
 function prepareForCreate(draft: ApiObject): void {
@@ -87,6 +85,7 @@ export function podKind(vocabulary: Vocabulary): KindEntry {
   return {
     strategy: {
       countsGeneration: false,
+      sharesUntouched: true,
       normalize: normalizePod,
       prepareForCreate,
       validate,
