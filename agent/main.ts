@@ -53,7 +53,7 @@ async function runLocked(config: AgentConfig, origins: Origins, node: string, lo
   const runtimeSide = await createRuntimeSide(base);
   // Loaded by an agent that has an API server alone.
   const apiSide = isJoined(config)
-    ? await (await import('./wiring/api-side.ts')).createApiSide(base)
+    ? await (await import('./wiring/api-side.ts')).createApiSide(base, runtimeSide, stop)
     : undefined;
   const podSide = await createPodSide(base, runtimeSide, apiSide?.parts);
   const servers = await startServers(base, runtimeSide, podSide, apiSide?.access);

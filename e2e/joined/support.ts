@@ -11,6 +11,7 @@ import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
 import { TestAgent } from '../../testing/agent.ts';
+import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 
 export const NODE = 'n1';
@@ -62,8 +63,15 @@ export async function startJoined(flags: readonly string[] = []): Promise<Joined
   const port = await freePort();
   const plane = await startTestPlane([`--secure-port=${port}`]);
   const endpoint = inject('criEndpoint');
-  const agentFlags = [`--platconfig=${plane.platconfigFile}`, '--plat-api-qps=200', '--plat-api-burst=400'];
-  const agent = await TestAgent.create({ endpoint, flags: [...agentFlags, ...flags] });
+  const folder = await createTempDir('na-agent-');
+  const agentFlags = [
+    `--platconfig=${plane.platconfigFile}`,
+    `--cert-dir=${folder.path}/pki`,
+    `--port=${await freePort()}`,
+    '--plat-api-qps=200',
+    '--plat-api-burst=400',
+  ];
+  const agent = await TestAgent.create({ endpoint, folder, flags: [...agentFlags, ...flags] });
   const cri = connectRuntime({ endpoint, log: silentLogger });
   await cri.whenConnected();
   await nameImage(endpoint, cri);

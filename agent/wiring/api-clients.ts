@@ -1,0 +1,82 @@
+/** How the agent talks to the API server: its certificate, and the clients that its parts share. */
+import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
+import { createTokenBucket } from '#api/kit/token-bucket.ts';
+import { type ApiClient, type ApiClientOptions, createApiClient } from '../api-client/client.ts';
+import { deferredClient } from '../api-client/deferred-client.ts';
+import { type ClientCertificates, openClientCertificates } from '../certs/client-certificates.ts';
+import { AGENT_VERSION } from '../version.ts';
+import type { Base } from './base.ts';
+
+export interface ApiClients extends AsyncDisposable {
+  /** Paced as the configuration says. */
+  readonly api: ApiClient;
+  /** Not paced, on connections of its own, with a short time limit. */
+  readonly heartbeat: ApiClient;
+  /** Not paced: events have a limit of their own. */
+  readonly events: ApiClient;
+  /** Keeps the certificate fresh until the signal fires.
+   *  @throws CertificateError where there is none and never will be */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+const HEARTBEAT_TIMEOUT_MS = 10_000;
+
+/** An agent that has to get a certificate first does so in the background: other pods don't wait for it.
+ *  @throws ClientConfigError, CertificateError */
+export async function openApiClients(base: Base, stop: AbortSignal): Promise<ApiClients> {
+  const { config, clock, log, node, vocabulary } = base;
+  const deps = {
+    clock,
+    log,
+    env: environment(),
+    hasTerminal: false,
+    passOn: (chunk: Uint8Array) => void process.stderr.write(chunk),
+  };
+  const userAgent = `${vocabulary.agentComponent}/${AGENT_VERSION}`;
+  const opening = openClientCertificates(
+    { ...deps, vocabulary, userAgent },
+    {
+      nodeName: node,
+      certDir: config.certDir,
+      platconfig: config.platconfig,
+      bootstrapConfig: config.bootstrapKubeconfig,
+      rotate: config.rotateCertificates,
+    },
+    stop,
+  );
+  // Nothing has to be waited for then, and what is wrong with the files is told at once.
+  if (config.bootstrapKubeconfig === '') await opening;
+  const bucket = createTokenBucket(clock, { ratePerSecond: config.platAPIQPS, burst: config.platAPIBurst });
+  const pace = (signal: AbortSignal): Promise<void> => bucket.take(signal);
+  const made: ApiClient[] = [];
+  const client = (options: Omit<ApiClientOptions, 'userAgent'>, more: object = {}): ApiClient => {
+    const open = ({ clientConfig }: { readonly clientConfig: ResolvedClientConfig }): ApiClient =>
+      createApiClient({ ...deps, ...more }, clientConfig, { userAgent, ...options });
+    const deferred = deferredClient(opening.then(open));
+    made.push(deferred);
+    return deferred;
+  };
+  return {
+    api: client({ multiplex: true }, { pace }),
+    heartbeat: client({ timeoutMs: HEARTBEAT_TIMEOUT_MS }),
+    events: client({}),
+    run: (signal) => keepFresh(opening, signal),
+    async [Symbol.asyncDispose]() {
+      await Promise.all(made.map((one) => one[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+async function keepFresh(opening: Promise<ClientCertificates>, signal: AbortSignal): Promise<void> {
+  try {
+    await (await opening).run(signal);
+  } catch (thrown) {
+    if (!signal.aborted) throw thrown;
+  }
+}
+
+function environment(): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}

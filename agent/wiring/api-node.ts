@@ -1,0 +1,57 @@
+/** The node on the API server, and the agent's events there, wired. */
+import { lookup } from 'node:dns/promises';
+import { createServerContact } from '../api-client/server-contact.ts';
+import { createApiEventSink } from '../events/api-sink.ts';
+import { createImageReader, createRuntimeReader } from '../registration/from-runtime.ts';
+import { createMachineReader } from '../registration/machine/read-machine.ts';
+import { createNodeEventSink } from '../registration/node-events.ts';
+import { createNodeRegistration, type NodeRegistration } from '../registration/registration.ts';
+import { registrationSettings } from '../registration/settings.ts';
+import { AGENT_VERSION } from '../version.ts';
+import type { ApiClients } from './api-clients.ts';
+import type { Base } from './base.ts';
+import type { RuntimeSide } from './runtime-side.ts';
+
+export interface ApiNode extends Pick<NodeRegistration, 'node' | 'whenNode'> {
+  /** Until the signal fires. Never rejects. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export function createApiNode(
+  base: Base,
+  { connection, imageConnection }: Pick<RuntimeSide, 'connection' | 'imageConnection'>,
+  { api, heartbeat, events }: ApiClients,
+): ApiNode {
+  const { config, clock, log, node } = base;
+  const contact = createServerContact({ clock, log });
+  const registration = createNodeRegistration(
+    {
+      api,
+      heartbeat,
+      contact,
+      clock,
+      log,
+      readMachine: createMachineReader(
+        {
+          resolve: async () => (await lookup(node, { all: true })).map(({ address }) => address),
+        },
+        { rootDir: config.rootDir },
+      ),
+      readRuntime: createRuntimeReader(connection.runtime),
+      readImages: createImageReader(imageConnection.images),
+      event: createNodeEventSink(base.events, node),
+    },
+    registrationSettings(config, { nodeName: node, agentVersion: `v${AGENT_VERSION}` }),
+  );
+  const { eventRecordQPS: qps, eventBurst: burst } = config;
+  const sink = createApiEventSink({ client: events, contact, clock, log }, { qps, burst });
+  return {
+    node: registration.node,
+    whenNode: registration.whenNode,
+    async run(signal) {
+      const unsubscribe = base.events.onEvent(sink.take);
+      await Promise.all([registration.run(signal), sink.run(signal)]);
+      unsubscribe();
+    },
+  };
+}
