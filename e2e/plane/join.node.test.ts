@@ -1,0 +1,229 @@
+/** `nodeagent join` against a real server, with the line that it prints. Document 2, 5.9. */
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import { createApiClient } from '#agent/api-client/client.ts';
+import { loadClientConfig } from '#agent/api-client/load.ts';
+import { createTestAuthority } from '#agent/certs/test-store.ts';
+import type { CliContext } from '#agent/cli/context.ts';
+import { runCommand } from '#agent/cli/main.ts';
+import { systemClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { issueIdentity } from '#api/pki/certificate.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { runServerCommand } from '#plane/commands/run-command.ts';
+import { createTempDir, type TempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+import { usePlane, VOCABULARY_NAMES } from './support.ts';
+
+interface Heard {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function run(argv: readonly string[], cwd: string, onOut?: (text: string) => void): Promise<Heard> {
+  const heard = { out: '', err: '' };
+  const write = (stream: keyof typeof heard) => (chunk: string | Uint8Array) => {
+    const text = typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString();
+    heard[stream] += text;
+    if (stream === 'out') onOut?.(text);
+    return Promise.resolve();
+  };
+  const context: CliContext = {
+    out: { write: write('out') },
+    err: { write: write('err') },
+    input: {
+      isTerminal: false,
+      async *read() {},
+      takeTerminal: () => {
+        throw new Error('there is no terminal');
+      },
+      close: () => undefined,
+    },
+    env: {},
+    clock: systemClock,
+    signal: new AbortController().signal,
+    cwd,
+    connect: () => {
+      throw new Error('there is no agent');
+    },
+  };
+  const code = await runCommand(argv, context);
+  return { code, ...heard };
+}
+
+describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
+  const words = VOCABULARIES[vocabulary];
+  const plane = usePlane(vocabulary, ['--enable-bootstrap-token-auth']);
+
+  async function serverCommand(...argv: readonly string[]): Promise<string> {
+    const [command = '', ...rest] = argv;
+    const lines: string[] = [];
+    const code = await runServerCommand(
+      command === 'csr' ? 'csr' : 'token',
+      [...rest, '--data-dir', plane.server.dir],
+      (line) => lines.push(line),
+    );
+    expect(code).toBe(0);
+    return lines.join('\n');
+  }
+
+  /** The words of the line that a new token comes with, from `join` on. */
+  async function newLine(): Promise<readonly string[]> {
+    // Until cluster-info is there, nobody can join.
+    const line = await eventually(() =>
+      serverCommand('token', 'create', '--ttl', '1h').catch(() => undefined),
+    );
+    expect(line).toMatch(/^nodeagent join https:/);
+    return line.trim().split(' ').slice(1);
+  }
+
+  const join = (
+    line: readonly string[],
+    dir: TempDir,
+    name: string,
+    onOut?: (text: string) => void,
+  ): Promise<Heard> =>
+    run(
+      [
+        'join',
+        `--hostname-override=${name}`,
+        '--cert-dir=pki',
+        '--platconfig=node.conf',
+        '--bootstrap-kubeconfig=bootstrap.conf',
+        `--vocabulary=${vocabulary}`,
+        '--timeout=20s',
+        ...line.slice(1),
+      ],
+      dir.path,
+      onOut,
+    );
+
+  test('the line that a token comes with makes a machine a node', async () => {
+    await using dir = await createTempDir('na-join-');
+    const { code, out, err } = await join(await newLine(), dir, 'joins');
+    expect([code, err]).toEqual([0, '']);
+    expect(out).toContain('this machine has joined as node joins');
+    expect(out).toContain(`nodeagent --platconfig=${dir.path}/node.conf`);
+    for (const file of ['node.conf', 'bootstrap.conf', 'pki/nodeagent-client-current.pem']) {
+      expect((await stat(`${dir.path}/${file}`)).mode & 0o777).toBe(0o600);
+    }
+    const { config } = await loadClientConfig(`${dir.path}/node.conf`);
+    const { signal } = new AbortController();
+    await using api = createApiClient(
+      { clock: systemClock, log: silentLogger, env: {}, hasTerminal: false, passOn: () => undefined },
+      config,
+      { userAgent: 'test/1' },
+    );
+    const missing = api.get({ apiVersion: 'v1', resource: 'nodes', name: 'joins' }, signal);
+    await expect(missing).rejects.toMatchObject({ status: 404 });
+    // Once is enough.
+    const again = await join(await newLine(), dir, 'joins');
+    expect([again.code, again.err]).toEqual([1, expect.stringContaining('this machine is a node already')]);
+  });
+
+  test('a wrong hash is told, with the right one', async () => {
+    await using dir = await createTempDir('na-join-');
+    const line = await newLine();
+    const right = line.at(-1) ?? '';
+    const { code, err } = await join([...line.slice(0, -1), `sha256:${'0'.repeat(64)}`], dir, 'hash');
+    expect(code).toBe(1);
+    expect(err).toContain(`is not the one of --ca-cert-hash: it is ${right}`);
+  });
+
+  test('a wrong secret is told', async () => {
+    await using dir = await createTempDir('na-join-');
+    const line = (await newLine()).map((word) =>
+      word.replace(/^([a-z0-9]{6})\.[a-z0-9]{16}$/, '$1.0000000000000000'),
+    );
+    const { code, err } = await join(line, dir, 'secret');
+    expect(code).toBe(1);
+    expect(err).toMatch(/the signature of cluster-info is not the token's/);
+    expect(err).not.toContain('0000000000000000');
+  });
+
+  test('a token that nobody knows is told', async () => {
+    await using dir = await createTempDir('na-join-');
+    const line = (await newLine()).map((word) =>
+      word.replace(/^[a-z0-9]{6}\.[a-z0-9]{16}$/, 'nobody.0000000000000000'),
+    );
+    const { code, err } = await join([...line, '--timeout=1s'], dir, 'unknown');
+    expect(code).toBe(1);
+    expect(err).toContain('is not signed with the token nobody: it has expired, is unknown there');
+  });
+
+  test('another server that repeats what it heard is found out', async () => {
+    await using dir = await createTempDir('na-join-');
+    const path = `/api/v1/namespaces/${words.publicNamespace}/configmaps/cluster-info`;
+    const line = await newLine();
+    const id = (line[line.indexOf('--token') + 1] ?? '').slice(0, 6);
+    const isSigned = async (): Promise<boolean> =>
+      `jws-kubeconfig-${id}` in (await plane.get(path)).body.data;
+    await eventually(isSigned, { what: 'the token has signed' });
+    const heard = (await plane.get(path)).text;
+    const now = Date.now();
+    const { authority } = createTestAuthority(now);
+    const { certificate: cert, key } = issueIdentity(authority, {
+      subject: { commonName: 'other' },
+      ipAddresses: ['127.0.0.1'],
+      extendedUsages: ['serverAuth'],
+      notBefore: new Date(now - 1000),
+      notAfter: new Date(now + 3_600_000),
+    });
+    const server = createServer({ cert, key }, (_, response) => response.end(heard));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, err } = await join(
+      line.map((word) => (word.startsWith('https:') ? url : word)),
+      dir,
+      'mitm',
+    );
+    server.closeAllConnections();
+    server.close();
+    expect(code).toBe(1);
+    expect(err).toContain('is not from the authority that is trusted');
+  });
+
+  test('a server that is away is told', async () => {
+    await using dir = await createTempDir('na-join-');
+    const line = (await newLine()).map((word) => (word.startsWith('https:') ? 'https://127.0.0.1:1' : word));
+    const { code, err } = await join([...line, '--timeout=1s'], dir, 'away');
+    expect(code).toBe(1);
+    expect(err).toMatch(/took too long: https:\/\/127.0.0.1:1 is away: .*ECONNREFUSED/);
+  });
+
+  test('waits for an administrator where nobody else approves', async () => {
+    await using dir = await createTempDir('na-join-');
+    const binding = plane.path('rbac.authorization/v1', 'clusterrolebindings/system:joining-nodes-approval');
+    await plane.delete(binding);
+    const asked = Promise.withResolvers<string>();
+    const joined = join(await newLine(), dir, 'patient', (text) => {
+      const [, name] = /csr approve (\S+)/.exec(text) ?? [];
+      if (name !== undefined) asked.resolve(name);
+    });
+    await serverCommand('csr', 'approve', await asked.promise);
+    const { code, err } = await joined;
+    expect([code, err]).toEqual([0, '']);
+    const pem = await readFile(`${dir.path}/pki/nodeagent-client-current.pem`);
+    expect(new X509Certificate(pem).subject).toContain('CN=system:node:patient');
+  });
+
+  test.each([
+    [['join'], 'join needs one address'],
+    [['join', 'https://a'], 'join needs --token TOKEN'],
+    [['join', 'https://a', '--token', 'abcdef.0123456789abcdef'], 'join needs --ca-cert-hash'],
+    [
+      ['join', 'http://a', '--token', 'abcdef.0123456789abcdef', '--unsafe-skip-ca-verification'],
+      'is no address',
+    ],
+    [['join', 'https://a', '--token', 'abc', '--unsafe-skip-ca-verification'], '--token is none'],
+  ])('%j is refused', async (argv, message) => {
+    const { code, err } = await run(argv, '/');
+    expect([code, err]).toEqual([2, expect.stringContaining(message)]);
+  });
+});
