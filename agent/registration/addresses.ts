@@ -72,13 +72,18 @@ function findAddress({ nodeIP, hostname }: AddressWishes, network: NetworkFacts)
   return preferred(resolved, v6) ?? preferred(routedAddresses(network), v6);
 }
 
-/** The node's addresses; the first is the primary one. */
-export function decideAddresses(wishes: AddressWishes, network: NetworkFacts): AddressDecision {
-  const { nodeIP, hostname } = wishes;
-  const wanted = nodeIP
+/** The addresses that `--node-ip` names, the primary one first; none where it only names a family. */
+export function wishedAddresses(nodeIP: string): readonly string[] {
+  return nodeIP
     .split(',')
     .map((ip) => ip.trim())
     .filter((ip) => ip !== '' && !UNSPECIFIED.includes(ip));
+}
+
+/** The node's addresses; the first is the primary one. */
+export function decideAddresses(wishes: AddressWishes, network: NetworkFacts): AddressDecision {
+  const { nodeIP, hostname } = wishes;
+  const wanted = wishedAddresses(nodeIP);
   for (const ip of wanted) {
     const fault = addressFault(ip, network);
     if (fault !== undefined) return { kind: 'none', message: `node IP ${ip} ${fault}` };

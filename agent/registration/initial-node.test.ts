@@ -16,6 +16,7 @@ const RULES: NodeIdentityRules = {
   schedulable: true,
   providerID: '',
   externalProvider: false,
+  wishedIP: '10.0.0.5',
   controllerAttaches: true,
   keepsVolumes: false,
 };
@@ -59,6 +60,11 @@ describe('initialNode', () => {
   ])('%s', (_, rules, spec) => {
     expect(initialNode({ ...RULES, ...rules }).spec).toEqual(spec);
   });
+});
+
+test('initialNode tells a provider which address was wished', () => {
+  const { metadata } = initialNode({ ...RULES, externalProvider: true });
+  expect(metadata?.annotations).toHaveProperty([words.annotationProvidedIP], '10.0.0.5');
 });
 
 describe('adoptNode', () => {

@@ -17,6 +17,8 @@ export interface NodeIdentityRules {
   readonly providerID: string;
   /** Whether a provider outside makes the node complete before pods may come. */
   readonly externalProvider: boolean;
+  /** The node's address as the user wished it; empty if he didn't. */
+  readonly wishedIP: string;
   readonly controllerAttaches: boolean;
   readonly keepsVolumes: boolean;
 }
@@ -53,6 +55,9 @@ export function initialNode(rules: NodeIdentityRules): Node {
   const annotations = {
     ...(rules.controllerAttaches ? { [words.annotationControllerAttaches]: 'true' } : {}),
     ...(rules.keepsVolumes ? { [words.annotationKeepsVolumes]: 'true' } : {}),
+    ...(rules.externalProvider && rules.wishedIP !== ''
+      ? { [words.annotationProvidedIP]: rules.wishedIP }
+      : {}),
   };
   const taints = initialTaints(rules);
   const spec: NodeSpec = {

@@ -9,6 +9,7 @@ import { nodeWords } from './words.ts';
 const RULES: StatusRules = {
   words: nodeWords(VOCABULARIES.plat),
   agentVersion: 'v1',
+  externalProvider: false,
   serverPort: 10250,
   addresses: { nodeIP: '', hostname: 'n1' },
   resources: {
@@ -142,6 +143,14 @@ describe('decideStatus', () => {
     const status = { ...first.status, images: [{ names: ['a'] }], volumesInUse: ['v'] };
     const next = decideStatus({ ...NODE, status }, { ...INPUTS, facts }, RULES, T1).status;
     expect(next).toMatchObject({ addresses: status.addresses, images: status.images, volumesInUse: ['v'] });
+  });
+
+  test('leaves the addresses to a provider that told them', () => {
+    const rules = { ...RULES, externalProvider: true };
+    const addresses = [{ type: 'ExternalIP', address: '203.0.113.1' }];
+    const node = { ...NODE, status: { addresses } };
+    expect(decideStatus(node, INPUTS, rules, T0).status.addresses).toEqual(addresses);
+    expect(decideStatus(NODE, INPUTS, rules, T0).status.addresses).toEqual(first.status.addresses);
   });
 
   test('tells of a reboot once', () => {

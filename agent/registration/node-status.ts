@@ -11,6 +11,8 @@ export interface StatusRules {
   readonly words: NodeWords;
   readonly resources: ResourceRules;
   readonly addresses: AddressWishes;
+  /** Whether a provider outside tells the addresses, once it has. */
+  readonly externalProvider: boolean;
   /** Version of the agent, as the node tells it. */
   readonly agentVersion: string;
   /** Port of the agent's server; absent when it serves none. */
@@ -68,11 +70,17 @@ function nodeInfo({ words, agentVersion }: StatusRules, { facts, runtimeVersion 
 const endpoints = ({ serverPort, words }: StatusRules) =>
   serverPort === undefined ? {} : { daemonEndpoints: { [words.endpointMember]: { Port: serverPort } } };
 
-/** A node whose address is not known keeps those it had. */
-function addressPart(decision: AddressDecision, before: NodeStatus): { addresses?: readonly NodeAddress[] } {
-  if (decision.kind === 'found') return { addresses: decision.addresses };
-  return before.addresses === undefined ? {} : { addresses: before.addresses };
+const hasAddresses = ({ addresses = [] }: NodeStatus): boolean => addresses.length > 0;
+
+/** A node keeps the addresses it had while it has none, and those that a provider told. */
+function decideNodeAddresses(rules: StatusRules, facts: MachineFacts, before: NodeStatus): AddressDecision {
+  const known: AddressDecision = { kind: 'found', addresses: before.addresses ?? [] };
+  if (rules.externalProvider && hasAddresses(before)) return known;
+  return decideAddresses(rules.addresses, facts.network);
 }
+
+const addressPart = (decision: AddressDecision): { addresses?: readonly NodeAddress[] } =>
+  decision.kind === 'found' ? { addresses: decision.addresses } : {};
 
 const rebooted = (name: string, bootID: string): NodeEvent => ({
   type: 'Warning',
@@ -96,7 +104,7 @@ export function decideStatus(
   const name = node.metadata?.name ?? '';
   const before: NodeStatus = node.status ?? {};
   const { facts, images, volumesInUse, pressure } = inputs;
-  const address = decideAddresses(rules.addresses, facts.network);
+  const address = decideNodeAddresses(rules, facts, before);
   const capacity = decideCapacity(before.capacity ?? {}, facts, rules.resources);
   const troubles = [
     ...inputs.troubles,
@@ -113,7 +121,7 @@ export function decideStatus(
       capacity,
       allocatable: decideAllocatable(capacity, rules.resources),
       conditions,
-      ...addressPart(address, before),
+      ...addressPart(address),
       ...endpoints(rules),
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type knows the members of one vocabulary
       nodeInfo: { ...before.nodeInfo, ...nodeInfo(rules, inputs) } as NonNullable<NodeStatus['nodeInfo']>,

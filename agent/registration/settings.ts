@@ -2,6 +2,7 @@
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
+import { wishedAddresses } from './addresses.ts';
 import type { NodeIdentityRules } from './initial-node.ts';
 import type { LeaseRules } from './node-lease.ts';
 import type { StatusRules } from './node-status.ts';
@@ -28,12 +29,16 @@ export interface NodeNaming {
   readonly agentVersion: string;
 }
 
+/** `--cloud-provider` of a node that a program elsewhere makes complete. */
+const EXTERNAL = 'external';
+
 export function registrationSettings(
   config: AgentConfig,
   { nodeName, agentVersion }: NodeNaming,
 ): RegistrationSettings {
   const vocabulary = VOCABULARIES[config.vocabulary];
   const words = nodeWords(vocabulary);
+  const externalProvider = config.cloudProvider === EXTERNAL;
   return {
     vocabulary,
     nodeName,
@@ -46,13 +51,15 @@ export function registrationSettings(
       taints: config.registerWithTaints,
       schedulable: config.registerSchedulable,
       providerID: config.providerID,
-      externalProvider: config.cloudProvider === 'external',
+      externalProvider,
+      wishedIP: wishedAddresses(config.nodeIP)[0] ?? '',
       controllerAttaches: config.enableControllerAttachDetach,
       keepsVolumes: config.keepTerminatedPodVolumes,
     },
     status: {
       words,
       agentVersion,
+      externalProvider,
       addresses: { nodeIP: config.nodeIP, hostname: nodeName },
       resources: {
         maxPods: config.maxPods,

@@ -11,6 +11,8 @@ export interface NodeWords {
   readonly reconciledLabels: readonly string[];
   readonly annotationControllerAttaches: string;
   readonly annotationKeepsVolumes: string;
+  /** Tells a provider outside which address the user wished. */
+  readonly annotationProvidedIP: string;
   readonly taintUnschedulable: string;
   readonly taintUninitialized: string;
   readonly leaseApiVersion: string;
@@ -46,6 +48,7 @@ export function nodeWords(vocabulary: Vocabulary): NodeWords {
     ],
     annotationControllerAttaches: `volumes.${domain}/controller-managed-attach-detach`,
     annotationKeepsVolumes: `volumes.${domain}/keep-terminated-pod-volumes`,
+    annotationProvidedIP: `alpha.${domain}/provided-node-ip`,
     taintUnschedulable: `node.${domain}/unschedulable`,
     taintUninitialized: `node.cloudprovider.${domain}/uninitialized`,
     leaseApiVersion: `coordination.${vocabulary.apiGroupDomain}/v1`,
