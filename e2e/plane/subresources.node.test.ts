@@ -167,14 +167,28 @@ describe('pods', () => {
     expect((await plane.post(`${folder}/pods`, late)).status).toBe(422);
   });
 
-  test.each(['log', 'exec?command=x', 'attach', 'portforward', 'proxy/x'])(
-    '%s is a way to the node, refused (503) while there is none',
-    async (rest) => {
-      const name = await made();
-      const answer = await plane.get(`${folder}/pods/${name}/${rest}`);
-      expect(answer).toMatchObject({ status: 503, body: { kind: 'Status', reason: 'ServiceUnavailable' } });
-    },
-  );
+  test.each([
+    ['exec?command=x', 'pod NAME does not have a host assigned'],
+    ['attach', 'pod NAME does not have a host assigned'],
+    ['portforward', 'pod NAME does not have a host assigned'],
+    ['proxy/x', 'address not allowed'],
+    ['exec?command=x&container=other', 'container other is not valid for pod NAME'],
+  ])('%s leads nowhere while the pod has no node', async (rest, message) => {
+    const name = await made();
+    const { status, body } = await plane.get(`${folder}/pods/${name}/${rest}`);
+    expect([status, body.message]).toEqual([400, message.replace('NAME', name)]);
+  });
+
+  test('a pod without a node has an empty log', async () => {
+    const name = await made();
+    expect(await plane.get(`${folder}/pods/${name}/log`)).toMatchObject({ status: 200, text: '' });
+  });
+
+  test('a node that is not there has no log', async () => {
+    const name = await made({ nodeName: 'nowhere' });
+    const { status, body } = await plane.get(`${folder}/pods/${name}/log`);
+    expect([status, body.message]).toEqual([404, 'nodes "nowhere" not found']);
+  });
 
   describe('eviction', () => {
     const evict = (name: string, more: Json = {}): Promise<Reply> =>
