@@ -4,6 +4,7 @@ import { createTokenBucket } from '#api/kit/token-bucket.ts';
 import { type ApiClient, type ApiClientOptions, createApiClient } from '../api-client/client.ts';
 import { deferredClient } from '../api-client/deferred-client.ts';
 import { type ClientCertificates, openClientCertificates } from '../certs/client-certificates.ts';
+import { heartbeatTimeoutMs } from '../registration/settings.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
 
@@ -18,8 +19,6 @@ export interface ApiClients extends AsyncDisposable {
    *  @throws CertificateError where there is none and never will be */
   run(signal: AbortSignal): Promise<void>;
 }
-
-const HEARTBEAT_TIMEOUT_MS = 10_000;
 
 /** An agent that has to get a certificate first does so in the background: other pods don't wait for it.
  *  @throws ClientConfigError, CertificateError */
@@ -58,7 +57,7 @@ export async function openApiClients(base: Base, stop: AbortSignal): Promise<Api
   };
   return {
     api: client({ multiplex: true }, { pace }),
-    heartbeat: client({ timeoutMs: HEARTBEAT_TIMEOUT_MS }),
+    heartbeat: client({ timeoutMs: heartbeatTimeoutMs(config) }),
     events: client({}),
     run: (signal) => keepFresh(opening, signal),
     async [Symbol.asyncDispose]() {

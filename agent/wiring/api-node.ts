@@ -1,9 +1,9 @@
 /** The node on the API server, and the agent's events there, wired. */
-import { lookup } from 'node:dns/promises';
 import { createServerContact } from '../api-client/server-contact.ts';
 import { createApiEventSink } from '../events/api-sink.ts';
 import { createImageReader, createRuntimeReader } from '../registration/from-runtime.ts';
 import { createMachineReader } from '../registration/machine/read-machine.ts';
+import { createNameResolver } from '../registration/machine/resolve-name.ts';
 import { createNodeEventSink } from '../registration/node-events.ts';
 import { createNodeRegistration, type NodeRegistration } from '../registration/registration.ts';
 import { registrationSettings } from '../registration/settings.ts';
@@ -32,9 +32,7 @@ export function createApiNode(
       clock,
       log,
       readMachine: createMachineReader(
-        {
-          resolve: async () => (await lookup(node, { all: true })).map(({ address }) => address),
-        },
+        { resolve: createNameResolver({ clock }, node) },
         { rootDir: config.rootDir },
       ),
       readRuntime: createRuntimeReader(connection.runtime),
@@ -49,9 +47,12 @@ export function createApiNode(
     node: registration.node,
     whenNode: registration.whenNode,
     async run(signal) {
-      const unsubscribe = base.events.onEvent(sink.take);
+      const ends = [
+        base.events.onEvent(sink.take),
+        connection.onStateChange(() => registration.runtimeChanged()),
+      ];
       await Promise.all([registration.run(signal), sink.run(signal)]);
-      unsubscribe();
+      for (const end of ends) end();
     },
   };
 }
