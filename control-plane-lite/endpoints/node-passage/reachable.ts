@@ -28,7 +28,7 @@ export function isLoopback(address: string): boolean {
   return ip !== undefined && isIn(unmapped(ip), LOOPBACK);
 }
 
-/** Deviation: a node agent may be on this machine, reached at a loopback address; see decision 0026. */
+/** Deviation: a node agent may be on this machine, reached at a loopback address; see decision 0027. */
 export function isReachable(address: string, destination: Destination): boolean {
   const parsed = parseIp(address);
   if (parsed === undefined) return false;
