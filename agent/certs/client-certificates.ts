@@ -16,55 +16,32 @@
  *  - `run` renews where `rotate` says so, and rests otherwise. It ends with the signal and never rejects.
  *
  *  Source: document 2, 3 and 5.9; upstream's bootstrap and certificate manager. */
-import type { PemSource, ResolvedClientConfig } from '#api/client-config/resolve.ts';
+import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { loadClientConfig } from '../api-client/load.ts';
-import { decideStart, type StartFacts } from './decide-start.ts';
+import {
+  type ClientCertificateDeps,
+  type ClientCertificateOptions,
+  type ClientPlace,
+  isOf,
+  placeOf,
+  readPlatconfig,
+  usable,
+} from './client-place.ts';
+import { decideStart } from './decide-start.ts';
 import { CertificateError } from './errors.ts';
-import { type CertificateFiles, certificateFiles } from './files.ts';
 import { awaitRemoval } from './follow-request.ts';
 import { issueCertificate } from './issue.ts';
-import { type KeyType, keyTypeOf, parsePrivateKey } from './keys.ts';
+import { keyTypeOf, parsePrivateKey } from './keys.ts';
 import { persist } from './persist.ts';
 import { formatPlatconfig } from './platconfig.ts';
 import { createRenewal } from './renewal.ts';
 import { isExpired } from './rotation.ts';
-import { isAccepted, type SessionDeps, withServer } from './server-session.ts';
-import { nodeUser, type Wish } from './signing-request.ts';
-import { type CertificateStore, createCertificateStore, readPair, type StoredCertificate } from './store.ts';
-
-export interface ClientCertificateOptions {
-  readonly nodeName: string;
-  /** `--cert-dir`. */
-  readonly certDir: string;
-  /** `--platconfig`. */
-  readonly platconfig: string;
-  /** `--bootstrap-kubeconfig`; empty for none. */
-  readonly bootstrapConfig: string;
-  /** `rotateCertificates`. */
-  readonly rotate: boolean;
-  /** Of new keys. Default: as the one in use, else ECDSA. */
-  readonly keyType?: KeyType;
-  /** Default: as long as the server gives. At least 600. */
-  readonly expirationSeconds?: number;
-  /** Instead of trying again, the first failure is thrown. Default: false. */
-  readonly once?: boolean;
-}
+import { isAccepted, withServer } from './server-session.ts';
+import type { Wish } from './signing-request.ts';
 
 export interface ClientCertificates {
   readonly clientConfig: ResolvedClientConfig;
   run(signal: AbortSignal): Promise<void>;
-}
-
-export interface ClientCertificateDeps extends SessionDeps {
-  /** Default: those of the disk. */
-  readonly files?: CertificateFiles;
-}
-
-interface Place {
-  readonly deps: SessionDeps;
-  readonly files: CertificateFiles;
-  readonly options: ClientCertificateOptions;
-  readonly store: CertificateStore;
 }
 
 /** @throws ClientConfigError, CertificateError, the signal's reason */
@@ -83,89 +60,13 @@ export async function openClientCertificates(
   return { clientConfig, run: (until) => run(place, clientConfig, until) };
 }
 
-function placeOf(deps: ClientCertificateDeps, options: ClientCertificateOptions): Place {
-  const { files = certificateFiles, clock } = deps;
-  const store = createCertificateStore(
-    { files, now: () => clock.now() },
-    { dir: options.certDir, prefix: 'nodeagent-client' },
-  );
-  return { deps, files, options, store };
-}
-
 const expired = (where: string): CertificateError =>
   new CertificateError(
     'CertificateExpired',
     `the client certificate of ${where} has expired: join again with a new token`,
   );
 
-/** Whether there is a platconfig that is good for getting in, without asking anybody. */
-export async function platconfigState(
-  deps: ClientCertificateDeps,
-  options: ClientCertificateOptions,
-): Promise<StartFacts['platconfig']> {
-  return await readPlatconfig(placeOf(deps, options));
-}
-
-async function readPlatconfig(place: Place): Promise<StartFacts['platconfig']> {
-  const { deps, options } = place;
-  if ((await certificateFiles.read(options.platconfig)) === undefined) return 'missing';
-  try {
-    const { config } = await loadClientConfig(options.platconfig);
-    const pair = await newestPair(place, config);
-    const isOver = pair !== undefined && isExpired(pair.x509, deps.clock.now());
-    return isOver ? 'expired' : 'good';
-  } catch (thrown) {
-    deps.log.warn({ err: thrown, file: options.platconfig }, 'Client configuration cannot be used');
-    return 'broken';
-  }
-}
-
-/** The certificate that a configuration names. */
-async function configuredPair({ credentials }: ResolvedClientConfig): Promise<StoredCertificate | undefined> {
-  if (credentials.certificate === undefined) return undefined;
-  const { certificate, key } = credentials.certificate;
-  const read = (source: PemSource): Promise<string | undefined> =>
-    source.kind === 'data' ? Promise.resolve(source.pem) : certificateFiles.read(source.path);
-  const [pem, keyPem] = await Promise.all([read(certificate), read(key)]);
-  return pem === undefined || keyPem === undefined ? undefined : readPair(pem, keyPem);
-}
-
-const isOf = ({ x509 }: StoredCertificate, nodeName: string): boolean =>
-  x509.subject.split('\n').includes(`CN=${nodeUser(nodeName)}`);
-
-/** What the agent proves itself with. Where certificates are renewed, the store's is the newer one as a rule; not where
- *  somebody has put another into the configuration since. */
-async function newestPair(
-  { options, store }: Place,
-  config: ResolvedClientConfig,
-): Promise<StoredCertificate | undefined> {
-  const configured = await configuredPair(config);
-  if (configured === undefined || !options.rotate) return configured;
-  const stored = await store.current();
-  if (stored === undefined || !isOf(stored, options.nodeName)) return configured;
-  const isNewer = Date.parse(configured.x509.validFrom) > Date.parse(stored.x509.validFrom);
-  return isNewer ? configured : stored;
-}
-
-/** The platconfig, with the certificates of the store where they are renewed there. @throws ClientConfigError */
-async function usable(place: Place): Promise<ResolvedClientConfig> {
-  const { deps, options, store } = place;
-  const { config, warnings } = await loadClientConfig(options.platconfig);
-  for (const warning of warnings) deps.log.warn({}, warning);
-  if (!options.rotate || config.credentials.certificate === undefined) return config;
-  const pair = await newestPair(place, config);
-  const key = pair === undefined ? undefined : parsePrivateKey(pair.key);
-  if (pair === undefined || key === undefined) return config;
-  const stored = await store.current();
-  if (stored?.key !== pair.key) await store.save(pair.certificate, key);
-  const source = { kind: 'file', path: store.currentPath } as const;
-  return {
-    ...config,
-    credentials: { ...config.credentials, certificate: { certificate: source, key: source } },
-  };
-}
-
-async function wishOf({ options, store }: Place): Promise<Wish> {
+async function wishOf({ options, store }: ClientPlace): Promise<Wish> {
   const { nodeName, keyType, expirationSeconds } = options;
   const stored = await store.current();
   const key = stored === undefined ? undefined : parsePrivateKey(stored.key);
@@ -179,10 +80,10 @@ async function wishOf({ options, store }: Place): Promise<Wish> {
   };
 }
 
-const loadBootstrap = async ({ options }: Place): Promise<ResolvedClientConfig> =>
+const loadBootstrap = async ({ options }: ClientPlace): Promise<ResolvedClientConfig> =>
   (await loadClientConfig(options.bootstrapConfig)).config;
 
-async function bootstrap(place: Place, signal: AbortSignal): Promise<void> {
+async function bootstrap(place: ClientPlace, signal: AbortSignal): Promise<void> {
   // What is wrong with the file is told at once; later its content may have been replaced.
   await loadBootstrap(place);
   const attempt = (): Promise<void> => bootstrapOnce(place, signal);
@@ -198,7 +99,7 @@ async function bootstrap(place: Place, signal: AbortSignal): Promise<void> {
 }
 
 /** A certificate, if there is none from an earlier try, and then the platconfig that names it. */
-async function bootstrapOnce(place: Place, signal: AbortSignal): Promise<void> {
+async function bootstrapOnce(place: ClientPlace, signal: AbortSignal): Promise<void> {
   const { deps, files, options, store } = place;
   const config = await loadBootstrap(place);
   if (!(await hasCertificate(place, config, signal))) await issueWith(place, config, signal);
@@ -208,7 +109,7 @@ async function bootstrapOnce(place: Place, signal: AbortSignal): Promise<void> {
 }
 
 async function hasCertificate(
-  { deps, options, store }: Place,
+  { deps, options, store }: ClientPlace,
   config: ResolvedClientConfig,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -218,19 +119,27 @@ async function hasCertificate(
   return await isAccepted(deps, config, { nodeName, pair }, signal);
 }
 
-const issueWith = async (place: Place, config: ResolvedClientConfig, signal: AbortSignal): Promise<void> => {
+const issueWith = async (
+  place: ClientPlace,
+  config: ResolvedClientConfig,
+  signal: AbortSignal,
+): Promise<void> => {
   const wish = await wishOf(place);
   await withServer(place.deps, config, (issue) => issueCertificate(issue, place.store, wish, signal), signal);
 };
 
 const untilRemoved = (
-  { deps }: Place,
+  { deps }: ClientPlace,
   config: ResolvedClientConfig,
   request: string,
   signal: AbortSignal,
 ): Promise<void> => withServer(deps, config, (issue) => awaitRemoval(issue, request, signal), signal);
 
-async function run(place: Place, clientConfig: ResolvedClientConfig, signal: AbortSignal): Promise<void> {
+async function run(
+  place: ClientPlace,
+  clientConfig: ResolvedClientConfig,
+  signal: AbortSignal,
+): Promise<void> {
   const { deps, options, store } = place;
   if (!options.rotate || clientConfig.credentials.certificate === undefined) return await aborted(signal);
   const renewal = createRenewal(deps, {
@@ -245,7 +154,7 @@ async function run(place: Place, clientConfig: ResolvedClientConfig, signal: Abo
 
 /** Whom to ask as: the node itself, or, once its certificate is over, by the bootstrap configuration. */
 async function renewingConfig(
-  place: Place,
+  place: ClientPlace,
   clientConfig: ResolvedClientConfig,
 ): Promise<ResolvedClientConfig> {
   const { deps, options, store } = place;
@@ -255,7 +164,11 @@ async function renewingConfig(
   return await loadBootstrap(place);
 }
 
-async function renew(place: Place, clientConfig: ResolvedClientConfig, signal: AbortSignal): Promise<void> {
+async function renew(
+  place: ClientPlace,
+  clientConfig: ResolvedClientConfig,
+  signal: AbortSignal,
+): Promise<void> {
   const config = await renewingConfig(place, clientConfig);
   try {
     await issueWith(place, config, signal);

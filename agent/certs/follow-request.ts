@@ -4,7 +4,7 @@ import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
-import { ApiRequestError } from '../api-client/errors.ts';
+import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
 import type { WatchEvent } from '../api-client/watch-events.ts';
 import { type RequestState, readSigningRequest, requestsAddress } from './signing-request.ts';
 
@@ -24,6 +24,10 @@ export type SettledRequest =
 type Progress = RequestState | { readonly kind: 'gone' };
 
 const RETRY = { initialMs: 500, maxMs: 30_000, jitter: 0.2 };
+
+/** How long the server is asked to keep a watch, and what it may take beyond. */
+const WATCH_SECONDS = 300;
+const GRACE_SECONDS = 30;
 
 const isSettled = (state: Progress): state is SettledRequest =>
   state.kind !== 'pending' && state.kind !== 'approved';
@@ -54,6 +58,16 @@ export async function awaitRemoval(deps: IssueDeps, name: string, signal: AbortS
   await follow(deps, name, (state) => (isGone(state) ? state : undefined), signal);
 }
 
+/** Ends a watch that the server should have ended: the connection may be dead without anybody's word. */
+function silenceLimit(clock: Clock): { readonly signal: AbortSignal; readonly cancel: () => void } {
+  const limit = new AbortController();
+  const timer = clock.setTimer(
+    () => limit.abort(new ServerUnreachableError('the server did not end its watch in time')),
+    (WATCH_SECONDS + GRACE_SECONDS) * 1000,
+  );
+  return { signal: limit.signal, cancel: () => timer.cancel() };
+}
+
 /** Looks at every state of the request until `look` gives something. */
 async function follow<T>(
   { api, clock, log, vocabulary }: IssueDeps,
@@ -69,11 +83,17 @@ async function follow<T>(
       const { state, resourceVersion } = readList(await api.list(address, signal, query), name);
       const found = look(state);
       if (found !== undefined) return found;
-      for await (const event of api.watch(address, signal, { ...query, resourceVersion })) {
-        backoff.reset(name);
-        const then = eventState(event, name);
-        const seen = then === undefined ? undefined : look(then);
-        if (seen !== undefined) return seen;
+      const limit = silenceLimit(clock);
+      try {
+        const until = AbortSignal.any([signal, limit.signal]);
+        const asked = { ...query, resourceVersion, timeoutSeconds: WATCH_SECONDS };
+        for await (const event of api.watch(address, until, asked)) {
+          const then = eventState(event, name);
+          const seen = then === undefined ? undefined : look(then);
+          if (seen !== undefined) return seen;
+        }
+      } finally {
+        limit.cancel();
       }
     } catch (thrown) {
       signal.throwIfAborted();

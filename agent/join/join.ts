@@ -2,7 +2,8 @@
  *  and the platconfig. Broken off anywhere, it can be begun again. */
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, sleep } from '#api/kit/clock.ts';
-import { openClientCertificates, platconfigState } from '../certs/client-certificates.ts';
+import { openClientCertificates } from '../certs/client-certificates.ts';
+import { platconfigState } from '../certs/client-place.ts';
 import { certificateFiles } from '../certs/files.ts';
 import { formatPlatconfig } from '../certs/platconfig.ts';
 import type { SessionDeps } from '../certs/server-session.ts';

@@ -7,12 +7,8 @@ import { connect, createServer, type TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { createApiClient } from '#agent/api-client/client.ts';
 import { loadClientConfig } from '#agent/api-client/load.ts';
-import {
-  type ClientCertificateDeps,
-  type ClientCertificateOptions,
-  type ClientCertificates,
-  openClientCertificates,
-} from '#agent/certs/client-certificates.ts';
+import { type ClientCertificates, openClientCertificates } from '#agent/certs/client-certificates.ts';
+import type { ClientCertificateDeps, ClientCertificateOptions } from '#agent/certs/client-place.ts';
 import { certificateFiles } from '#agent/certs/files.ts';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
 import { openServingCertificates } from '#agent/certs/serving-certificates.ts';
