@@ -4,11 +4,20 @@
 /** `on`: works unless told otherwise. */
 export const ADMISSION_PLUGINS = [
   { name: 'NamespaceLifecycle', on: true },
+  { name: 'LimitRanger', on: true },
   { name: 'ServiceAccount', on: true },
   { name: 'NodeRestriction', on: true },
+  { name: 'TaintNodesByCondition', on: true },
+  { name: 'Priority', on: true },
+  { name: 'DefaultTolerationSeconds', on: true },
+  { name: 'DefaultStorageClass', on: true },
+  { name: 'StorageObjectInUseProtection', on: true },
+  { name: 'PersistentVolumeClaimResize', on: true },
+  { name: 'RuntimeClass', on: true },
   { name: 'CertificateApproval', on: true },
   { name: 'CertificateSigning', on: true },
   { name: 'CertificateSubjectRestriction', on: true },
+  { name: 'DefaultIngressClass', on: true },
 ] as const;
 
 export type AdmissionPluginName = (typeof ADMISSION_PLUGINS)[number]['name'];

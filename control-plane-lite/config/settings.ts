@@ -40,6 +40,8 @@ export type Setting =
   | (Common & { readonly type: 'duration'; readonly default: string });
 
 const MAX = 1_000_000;
+/** The longest time that fits into a number of pods' fields. */
+const MAX_SECONDS = 2 ** 31 - 1;
 
 /** The settings that can have a value of this type. */
 type SettingOf<V> = Extract<
@@ -88,6 +90,8 @@ export interface ServerConfig {
   readonly authorizationMode: readonly string[];
   readonly enableAdmissionPlugins: readonly string[];
   readonly disableAdmissionPlugins: readonly string[];
+  readonly defaultNotReadyTolerationSeconds: number;
+  readonly defaultUnreachableTolerationSeconds: number;
   readonly runtimeConfig: readonly string[];
   readonly serviceClusterIpRange: readonly string[];
   readonly serviceNodePortRange: string;
@@ -107,6 +111,9 @@ export interface ServerConfig {
   readonly nodeagentTimeout: number;
   readonly controllers: readonly string[];
   readonly scheduler: boolean;
+  readonly nodeMonitorGracePeriod: number;
+  readonly nodeStartupGracePeriod: number;
+  readonly terminatedPodGcThreshold: number;
   readonly featureGates: readonly string[];
   readonly verbosity: number;
 }
@@ -330,6 +337,24 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     group: 'Authorization',
     help: 'plugins that look at nothing',
   },
+  defaultNotReadyTolerationSeconds: {
+    flag: 'default-not-ready-toleration-seconds',
+    type: 'integer',
+    default: 300,
+    min: 0,
+    max: MAX_SECONDS,
+    group: 'Nodes',
+    help: 'time that pods which say nothing of it stay on a node that is not ready',
+  },
+  defaultUnreachableTolerationSeconds: {
+    flag: 'default-unreachable-toleration-seconds',
+    type: 'integer',
+    default: 300,
+    min: 0,
+    max: MAX_SECONDS,
+    group: 'Nodes',
+    help: 'time that pods which say nothing of it stay on a node that is out of reach',
+  },
   runtimeConfig: {
     flag: 'runtime-config',
     type: 'list',
@@ -430,6 +455,29 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: true,
     group: 'Other',
     help: 'give pods their nodes; --no-scheduler leaves it to another program',
+  },
+  nodeMonitorGracePeriod: {
+    flag: 'node-monitor-grace-period',
+    type: 'duration',
+    default: '40s',
+    group: 'Nodes',
+    help: 'how long a node may be silent before it is lost',
+  },
+  nodeStartupGracePeriod: {
+    flag: 'node-startup-grace-period',
+    type: 'duration',
+    default: '1m',
+    group: 'Nodes',
+    help: 'the same for a node that has not yet said how it is',
+  },
+  terminatedPodGcThreshold: {
+    flag: 'terminated-pod-gc-threshold',
+    type: 'integer',
+    default: 12_500,
+    min: 0,
+    max: MAX,
+    group: 'Nodes',
+    help: 'pods at their end that may stay; 0: any number',
   },
   nodeagentClientCertificate: {
     flag: 'nodeagent-client-certificate',

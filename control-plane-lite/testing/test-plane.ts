@@ -72,11 +72,11 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-/** Flags for a server of which only the API is tested: nothing but what clients make is there, and pods need no
- *  account. */
+/** Flags for a server of which only the API is tested: nothing but what clients make is there, pods need no account,
+ *  and nothing waits for a controller. */
 export const API_ALONE: readonly string[] = [
   '--controllers=bootstrapsigner,clusterrole-aggregation,csrapproving,csrcleaner,csrsigning,garbagecollector,namespace,tokencleaner',
-  '--disable-admission-plugins=ServiceAccount',
+  '--disable-admission-plugins=ServiceAccount,StorageObjectInUseProtection,TaintNodesByCondition',
 ];
 
 /** `flags` beside the folder, the address and the port, which may be given. Resolves when the server is ready. */

@@ -4,12 +4,19 @@ import { notFound } from '#api/meta/status-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { createCertificateAdmission } from '../admission/certificate-requests.ts';
 import type { AdmissionPlugin } from '../admission/contract.ts';
+import { createDefaultIngressClass, createDefaultStorageClass } from '../admission/default-class.ts';
+import { createDefaultTolerations } from '../admission/default-tolerations.ts';
 import type { AdmissionDeps, ObjectSource } from '../admission/deps.ts';
+import { createLimitRanger } from '../admission/limit-ranger.ts';
 import { type AdmissionPluginName, enabledPlugins } from '../admission/names.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { createNodeRestriction } from '../admission/node-restriction.ts';
+import { createPriority } from '../admission/priority.ts';
 import { createRbacEscalation } from '../admission/rbac-escalation.ts';
+import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
+import { createClaimResize, createStorageProtection } from '../admission/storage.ts';
+import { createTaintNodes } from '../admission/taint-nodes.ts';
 import type { Cache, CachedObject } from '../cache/contract.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
@@ -39,6 +46,7 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
     if (namespaces === undefined) return undefined;
     return createNamespaceLifecycle({ cache, namespaces: namespaces.storage, vocabulary });
   },
+  LimitRanger: createLimitRanger,
   ServiceAccount: createServiceAccountAdmission,
   NodeRestriction: ({ vocabulary, objects }) => {
     const finder = (plural: string) => existing(objects('', plural), plural);
@@ -49,6 +57,18 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
       findNode: (name) => findNode(name, name),
     });
   },
+  TaintNodesByCondition: createTaintNodes,
+  Priority: createPriority,
+  DefaultTolerationSeconds: (deps, { config }) =>
+    createDefaultTolerations(deps, {
+      notReadySeconds: config.defaultNotReadyTolerationSeconds,
+      unreachableSeconds: config.defaultUnreachableTolerationSeconds,
+    }),
+  DefaultStorageClass: createDefaultStorageClass,
+  StorageObjectInUseProtection: createStorageProtection,
+  PersistentVolumeClaimResize: createClaimResize,
+  RuntimeClass: createRuntimeClassAdmission,
+  DefaultIngressClass: createDefaultIngressClass,
   CertificateApproval: certificatePlugin('CertificateApproval'),
   CertificateSigning: certificatePlugin('CertificateSigning'),
   CertificateSubjectRestriction: certificatePlugin('CertificateSubjectRestriction'),

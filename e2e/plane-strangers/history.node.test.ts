@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { startEtcd } from '#plane/store/testing/etcd.ts';
-import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { API_ALONE, startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
 import { createRandom } from '../../testing/random.ts';
 import { findFaults } from './history/check.ts';
 import type { Server } from './history/client.ts';
@@ -50,13 +50,13 @@ async function judgedRun(planes: readonly TestPlane[], chaos?: () => Promise<voi
 
 describe(`a history of ${CLIENTS} clients`, { timeout: (SECONDS + 60) * 1000 }, () => {
   test('holds on the embedded store', async () => {
-    await using plane = await startTestPlane();
+    await using plane = await startTestPlane(API_ALONE);
     const outcome = await judgedRun([plane]);
     expect(outcome).toEqual(nothingWrong(outcome));
   });
 
   test('holds while the server is started again on its embedded store', async () => {
-    await using plane = await startTestPlane();
+    await using plane = await startTestPlane(API_ALONE);
     const outcome = await judgedRun([plane], async () => {
       await pause(SECONDS * 300);
       await plane.restart();
@@ -66,7 +66,7 @@ describe(`a history of ${CLIENTS} clients`, { timeout: (SECONDS + 60) * 1000 }, 
 
   test('holds on two servers that share an etcd', async () => {
     await using etcd = await startEtcd();
-    const flags = ['--etcd-servers', etcd.urls.join()];
+    const flags = [...API_ALONE, '--etcd-servers', etcd.urls.join()];
     await using first = await startTestPlane(flags);
     await using second = await startTestPlane(flags);
     const outcome = await judgedRun([first, second]);
@@ -75,7 +75,7 @@ describe(`a history of ${CLIENTS} clients`, { timeout: (SECONDS + 60) * 1000 }, 
 
   test('holds while a server is started again and etcd crashes', async () => {
     await using etcd = await startEtcd();
-    const flags = ['--etcd-servers', etcd.urls.join()];
+    const flags = [...API_ALONE, '--etcd-servers', etcd.urls.join()];
     await using first = await startTestPlane(flags);
     await using second = await startTestPlane(flags);
     const outcome = await judgedRun([first, second], async () => {

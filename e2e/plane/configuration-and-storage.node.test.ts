@@ -392,13 +392,12 @@ describe('configuration and storage', () => {
     });
 
     test('the spec is immutable but for growth of a bound claim', async () => {
-      const made = await create('persistentvolumeclaims', claim({ storageClassName: 'fast' }));
+      const growing = { metadata: { name: 'growing' }, provisioner: 'x/y', allowVolumeExpansion: true };
+      await plane.post(plane.path('storage/v1', 'storageclasses'), growing);
+      const made = await create('persistentvolumeclaims', claim({ storageClassName: 'growing' }));
       const path = one('persistentvolumeclaims', made);
-      for (const spec of [
-        { storageClassName: 'slow' },
-        { volumeMode: 'Block' },
-        { accessModes: ['ReadOnlyMany'] },
-      ]) {
+      const bad = [{ storageClassName: 'slow' }, { volumeMode: 'Block' }, { accessModes: ['ReadOnlyMany'] }];
+      for (const spec of bad) {
         expect((await plane.patch(path, { spec })).status).toBe(422);
       }
       await plane.patch(path, { spec: { volumeName: 'pv' } });

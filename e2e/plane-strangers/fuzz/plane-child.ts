@@ -6,6 +6,7 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import { Agent } from 'node:https';
 import { join } from 'node:path';
 
+import { API_ALONE } from '#plane/testing/test-plane.ts';
 import type { Told, Vitals } from './plane-process.ts';
 
 export interface Credentials {
@@ -56,10 +57,14 @@ function complaintIn(line: string): string | undefined {
 }
 
 export async function startPlaneChild(dir: string, flags: readonly string[] = []): Promise<PlaneChild> {
-  const child = fork(PROGRAM, ['--data-dir', dir, '--bind-address=127.0.0.1', '--secure-port=0', ...flags], {
-    execArgv: ['--expose-gc'],
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-  });
+  const child = fork(
+    PROGRAM,
+    ['--data-dir', dir, '--bind-address=127.0.0.1', '--secure-port=0', ...API_ALONE, ...flags],
+    {
+      execArgv: ['--expose-gc'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    },
+  );
   const complaints: string[] = [];
   let rest = '';
   child.stderr?.on('data', (chunk: Buffer) => {

@@ -1,0 +1,46 @@
+/** Lets pods stay a while on nodes that are not ready or out of reach. Source: document 2, 2.7
+ *  (DefaultTolerationSeconds); upstream's plugin, release 1.24. */
+import type { Pod, Toleration } from '#api/schema/gen/core-v1.ts';
+import { typed } from '../resources/view.ts';
+import type { AdmissionPlugin } from './contract.ts';
+import type { AdmissionDeps } from './deps.ts';
+import { type PodSpec, setInSpec } from './spec-draft.ts';
+
+export interface DefaultTolerationsOptions {
+  readonly notReadySeconds: number;
+  readonly unreachableSeconds: number;
+}
+
+const EVICTS = 'NoExecute';
+
+/** Whether the pod says itself how long it stays. */
+const isTold = (tolerations: readonly Toleration[], wanted: string): boolean =>
+  tolerations.some(
+    ({ key = '', effect }) => (key === wanted || key === '') && (effect === undefined || effect === EVICTS),
+  );
+
+export function createDefaultTolerations(
+  { vocabulary }: Pick<AdmissionDeps, 'vocabulary'>,
+  { notReadySeconds, unreachableSeconds }: DefaultTolerationsOptions,
+): AdmissionPlugin {
+  const toleration = (name: string, tolerationSeconds: number): Toleration & { readonly key: string } => ({
+    key: `node.${vocabulary.domain}/${name}`,
+    operator: 'Exists',
+    effect: EVICTS,
+    tolerationSeconds,
+  });
+  const wanted = [toleration('not-ready', notReadySeconds), toleration('unreachable', unreachableSeconds)];
+  return {
+    name: 'DefaultTolerationSeconds',
+    operations: ['CREATE', 'UPDATE'],
+    resources: new Set(['/pods']),
+    mutate({ object, subresource }) {
+      if (object === undefined || subresource !== '') return;
+      const given = typed<Pod>(object).spec?.tolerations ?? [];
+      const missing = wanted.filter(({ key }) => !isTold(given, key));
+      if (missing.length === 0) return;
+      const tolerations = [...given, ...missing.map((each) => ({ ...each }))];
+      setInSpec<PodSpec>(object, { tolerations });
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** Holds pods and claims to the LimitRanges of their namespace, and gives containers what those have as defaults.
+ *  Source: document 2, 2.7 (LimitRanger); upstream's plugin, release 1.24. */
+import type { LimitRange, PersistentVolumeClaim, Pod } from '#api/schema/gen/core-v1.ts';
+import { typed } from '../resources/view.ts';
+import { indexByNamespace } from './by-namespace.ts';
+import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
+import type { AdmissionDeps } from './deps.ts';
+import { claimFaults, podFaults } from './limit-ranger/constraints.ts';
+import { giveDefaults } from './limit-ranger/defaults.ts';
+import { refusal } from './refusal.ts';
+
+export function createLimitRanger({ vocabulary, objects }: AdmissionDeps): AdmissionPlugin {
+  const rangesOf = indexByNamespace(objects('', 'limitranges'));
+  const annotation = `${vocabulary.domain}/limit-ranger`;
+
+  /** What containers have does not change later; what is on its way out is left alone. */
+  function concerns({ resource, operation, subresource, object }: AdmissionRequest): boolean {
+    if (object === undefined || subresource !== '') return false;
+    if (resource.info.plural === 'pods' && operation === 'UPDATE') return false;
+    return object.metadata.deletionTimestamp === undefined;
+  }
+
+  return {
+    name: 'LimitRanger',
+    operations: ['CREATE', 'UPDATE'],
+    resources: new Set(['/pods', '/persistentvolumeclaims']),
+    mutate(request) {
+      if (request.resource.info.plural !== 'pods' || request.object === undefined || !concerns(request))
+        return;
+      for (const range of rangesOf(request.namespace))
+        giveDefaults(request.object, typed<LimitRange>(range), annotation);
+    },
+    validate(request) {
+      const { object, namespace, resource } = request;
+      if (object === undefined || !concerns(request)) return;
+      for (const range of rangesOf(namespace)) {
+        const limits = typed<LimitRange>(range).spec?.limits ?? [];
+        const faults =
+          resource.info.plural === 'pods'
+            ? podFaults(typed<Pod>(object), limits)
+            : claimFaults(typed<PersistentVolumeClaim>(object), limits);
+        const [first, ...more] = faults;
+        if (first === undefined) continue;
+        throw refusal(request, more.length === 0 ? first : `[${faults.join(', ')}]`);
+      }
+    },
+  };
+}

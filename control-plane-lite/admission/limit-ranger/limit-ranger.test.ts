@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import type { LimitRangeItem, Pod } from '#api/schema/gen/core-v1.ts';
+import type { ApiObject } from '../../resources/contract.ts';
+import { claimFaults, podFaults } from './constraints.ts';
+import { giveDefaults } from './defaults.ts';
+
+type Amounts = Readonly<Record<string, string>>;
+
+const container = (requests: Amounts, limits: Amounts = {}) => ({
+  name: 'c',
+  image: 'i',
+  resources: { requests, limits },
+});
+const podOf = (...containers: readonly ReturnType<typeof container>[]): Pod => ({ spec: { containers } });
+const item = (limit: Partial<LimitRangeItem>): LimitRangeItem => ({ type: 'Container', ...limit });
+
+describe('podFaults', () => {
+  test.each<[string, LimitRangeItem, Pod, readonly string[]]>([
+    ['nothing is wrong', item({ min: { cpu: '1' } }), podOf(container({ cpu: '1' })), []],
+    [
+      'too little is asked for',
+      item({ min: { cpu: '1' } }),
+      podOf(container({ cpu: '900m' })),
+      ['minimum cpu usage per Container is 1, but request is 900m'],
+    ],
+    [
+      'nothing is asked for',
+      item({ min: { cpu: '1' } }),
+      podOf(container({})),
+      ['minimum cpu usage per Container is 1.  No request is specified'],
+    ],
+    [
+      'the limit is too low',
+      item({ min: { cpu: '1' } }),
+      podOf(container({ cpu: '1' }, { cpu: '0.5' })),
+      ['minimum cpu usage per Container is 1, but limit is 0.5'],
+    ],
+    [
+      'there is no limit',
+      item({ max: { cpu: '1' } }),
+      podOf(container({ cpu: '1' })),
+      ['maximum cpu usage per Container is 1.  No limit is specified'],
+    ],
+    [
+      'the limit is too high',
+      item({ max: { memory: '1Gi' } }),
+      podOf(container({}, { memory: '2Gi' })),
+      ['maximum memory usage per Container is 1Gi, but limit is 2Gi'],
+    ],
+    [
+      'limit and request are too far apart',
+      item({ maxLimitRequestRatio: { cpu: '2' } }),
+      podOf(container({ cpu: '1' }, { cpu: '3' })),
+      ['cpu max limit to request ratio per Container is 2, but provided ratio is 3.000000'],
+    ],
+    [
+      'a ratio needs a request',
+      item({ maxLimitRequestRatio: { cpu: '2' } }),
+      podOf(container({}, { cpu: '3' })),
+      ['cpu max limit to request ratio per Container is 2, but no request is specified or request is 0'],
+    ],
+    [
+      'containers are counted together for a pod',
+      item({ type: 'Pod', max: { cpu: '3' } }),
+      podOf(container({}, { cpu: '2' }), container({}, { cpu: '2' })),
+      ['maximum cpu usage per Pod is 3, but limit is 4'],
+    ],
+    [
+      'limits of claims are not for pods',
+      item({ type: 'PersistentVolumeClaim', max: { cpu: '0' } }),
+      podOf(),
+      [],
+    ],
+  ])('%s', (_, limit, pod, faults) => expect(podFaults(pod, [limit])).toEqual(faults));
+
+  test('init containers count alone, if they have more than all others', () => {
+    const spec = { containers: [container({}, { cpu: '2' })], initContainers: [container({}, { cpu: '5' })] };
+    expect(podFaults({ spec }, [item({ type: 'Pod', max: { cpu: '4' } })])).toEqual([
+      'maximum cpu usage per Pod is 4, but limit is 5',
+    ]);
+  });
+});
+
+describe('claimFaults', () => {
+  test.each([
+    ['1Gi', []],
+    ['3Gi', ['maximum storage usage per PersistentVolumeClaim is 2Gi, but request is 3Gi']],
+    ['100Mi', ['minimum storage usage per PersistentVolumeClaim is 1Gi, but request is 100Mi']],
+  ])('%s', (storage, faults) => {
+    const limits = [
+      item({ type: 'PersistentVolumeClaim', min: { storage: '1Gi' }, max: { storage: '2Gi' } }),
+    ];
+    const claim = { spec: { resources: { requests: { storage } } } };
+    expect(claimFaults(claim, limits)).toEqual(faults);
+  });
+});
+
+describe('giveDefaults', () => {
+  const range = {
+    spec: { limits: [item({ default: { cpu: '2', memory: '1Gi' }, defaultRequest: { cpu: '1' } })] },
+  };
+  const draftOf = (spec: object): ApiObject => ({ apiVersion: 'v1', kind: 'Pod', metadata: {}, spec });
+
+  test('gives what is missing, and says so', () => {
+    const draft = draftOf({
+      containers: [container({ cpu: '3' })],
+      initContainers: [{ ...container({}, { memory: '2Gi' }), name: 'first' }],
+    });
+    giveDefaults(draft, range, 'note');
+    expect(draft['spec']).toEqual({
+      containers: [container({ cpu: '3' }, { cpu: '2', memory: '1Gi' })],
+      initContainers: [{ ...container({ cpu: '1' }, { cpu: '2', memory: '2Gi' }), name: 'first' }],
+    });
+    expect(draft.metadata.annotations?.['note']).toBe(
+      'LimitRanger plugin set: cpu, memory limit for container c; cpu request for init container first; cpu limit for init container first',
+    );
+  });
+
+  test('says nothing where nothing is missing', () => {
+    const draft = draftOf({ containers: [container({ cpu: '1' }, { cpu: '1', memory: '1' })] });
+    giveDefaults(draft, range, 'note');
+    expect(draft.metadata).toEqual({});
+  });
+});

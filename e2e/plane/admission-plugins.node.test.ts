@@ -1,0 +1,174 @@
+/** What admission adds to objects and refuses, plugin by plugin. Source: document 2, 2.7. */
+import { describe, expect, test } from 'vitest';
+import type { VocabularyName } from '#api/vocabulary.ts';
+import { usePlane, WAIT } from './support.ts';
+
+const CONTAINER = { name: 'c', image: 'i' };
+/** Nothing has to be there for pods but what the tests are about. */
+const PLUGINS = ['--controllers=namespace', '--disable-admission-plugins=ServiceAccount'];
+
+const pod = (name: string, spec: object = {}) => ({
+  metadata: { name },
+  spec: { containers: [CONTAINER], ...spec },
+});
+
+describe.each<VocabularyName>(['plat', 'kubernetes'])('admission in the words of %s', (vocabulary) => {
+  const plane = usePlane(vocabulary, PLUGINS);
+  const { words } = plane;
+  const taint = (name: string): string => `node.${words.domain}/${name}`;
+
+  test('Priority: names become numbers', async () => {
+    const at = await plane.namespace();
+    const classes = plane.path('scheduling/v1', 'priorityclasses');
+    await plane.post(classes, { metadata: { name: 'high' }, value: 1000, preemptionPolicy: 'Never' });
+    const made = await Promise.all([
+      plane.post(`${at}/pods`, pod('a')),
+      plane.post(`${at}/pods`, pod('b', { priorityClassName: 'high' })),
+      plane.post(`${at}/pods`, pod('c', { priorityClassName: 'system-node-critical' })),
+      plane.post(`${at}/pods`, pod('d', { priorityClassName: 'unknown' })),
+      plane.post(`${at}/pods`, pod('e', { priorityClassName: 'high', priority: 5 })),
+    ]);
+    expect(made.map(({ status, body }) => [status, body.spec?.['priority']])).toEqual([
+      [201, 0],
+      [201, 1000],
+      [201, 2_000_001_000],
+      [403, undefined],
+      [403, undefined],
+    ]);
+    expect(made[1]?.body.spec['preemptionPolicy']).toBe('Never');
+    expect(made[3]?.body.message).toContain('no PriorityClass with name unknown was found');
+  });
+
+  test('Priority: one class at most is the default', async () => {
+    const at = await plane.namespace();
+    const classes = plane.path('scheduling/v1', 'priorityclasses');
+    await plane.post(classes, { metadata: { name: 'usual' }, value: 7, globalDefault: true });
+    const make = async (): Promise<unknown> =>
+      (await plane.post(`${at}/pods?dryRun=All`, pod('a'))).body.spec['priorityClassName'];
+    await expect.poll(make, WAIT).toBe('usual');
+    const second = await plane.post(classes, { metadata: { name: 'two' }, value: 8, globalDefault: true });
+    expect([second.status, second.body.message]).toEqual([
+      403,
+      expect.stringContaining('PriorityClass usual is already marked as default. Only one default can exist'),
+    ]);
+    await plane.delete(`${classes}/usual`);
+    await expect.poll(make, WAIT).toBe(undefined);
+  });
+
+  test('DefaultTolerationSeconds: pods stay five minutes', async () => {
+    const at = await plane.namespace();
+    const forever = { key: taint('not-ready'), operator: 'Exists', effect: 'NoExecute' };
+    const { body } = await plane.post(`${at}/pods`, pod('a', { tolerations: [forever] }));
+    expect(body.spec['tolerations']).toEqual([
+      forever,
+      { key: taint('unreachable'), operator: 'Exists', effect: 'NoExecute', tolerationSeconds: 300 },
+    ]);
+  });
+
+  test('LimitRanger: containers get what they lack, and no more than they may', async () => {
+    const at = await plane.namespace();
+    const limits = [
+      { type: 'Container', default: { cpu: '2' }, defaultRequest: { cpu: '100m' }, max: { cpu: '3' } },
+      { type: 'PersistentVolumeClaim', max: { storage: '1Gi' } },
+    ];
+    await plane.post(`${at}/limitranges`, { metadata: { name: 'l' }, spec: { limits } });
+    const create = () => plane.post(`${at}/pods?dryRun=All`, pod('a'));
+    await expect
+      .poll(async () => (await create()).body.spec['containers'], WAIT)
+      .toMatchObject([{ resources: { limits: { cpu: '2' }, requests: { cpu: '100m' } } }]);
+    expect((await create()).body.metadata.annotations).toEqual({
+      [`${words.domain}/limit-ranger`]:
+        'LimitRanger plugin set: cpu request for container c; cpu limit for container c',
+    });
+    const large = { ...CONTAINER, resources: { limits: { cpu: '4' } } };
+    const refused = await plane.post(`${at}/pods`, pod('b', { containers: [large] }));
+    expect([refused.status, refused.body.message]).toEqual([
+      403,
+      expect.stringContaining('maximum cpu usage per Container is 3, but limit is 4'),
+    ]);
+    const claim = {
+      metadata: { name: 'p' },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '2Gi' } } },
+    };
+    expect((await plane.post(`${at}/persistentvolumeclaims`, claim)).status).toBe(403);
+  });
+
+  test('DefaultStorageClass, StorageObjectInUseProtection, PersistentVolumeClaimResize: claims', async () => {
+    const at = await plane.namespace();
+    const classes = plane.path('storage/v1', 'storageclasses');
+    const annotations = { [`storageclass.${words.domain}/is-default-class`]: 'true' };
+    await plane.post(classes, { metadata: { name: 'usual', annotations }, provisioner: 'x/y' });
+    const claims = `${at}/persistentvolumeclaims`;
+    const claim = (name: string, spec: object = {}) => ({
+      metadata: { name },
+      spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, ...spec },
+    });
+    const make = async (): Promise<unknown> =>
+      (await plane.post(`${claims}?dryRun=All`, claim('a'))).body.spec['storageClassName'];
+    await expect.poll(make, WAIT).toBe('usual');
+    const none = await plane.post(claims, claim('b', { storageClassName: '' }));
+    expect(none.body.spec['storageClassName']).toBe('');
+    const { body } = await plane.post(claims, claim('a'));
+    expect(body.metadata.finalizers).toEqual([`${words.domain}/pvc-protection`]);
+    const grow = () => plane.patch(`${claims}/a`, { spec: { resources: { requests: { storage: '2Gi' } } } });
+    const bound = { status: { phase: 'Bound', capacity: { storage: '1Gi' } } };
+    await plane.patch(`${claims}/a/status`, bound);
+    await plane.patch(`${claims}/a`, { spec: { volumeName: 'v' } });
+    expect((await grow()).status).toBe(403);
+    await plane.patch(`${classes}/usual`, { allowVolumeExpansion: true });
+    await expect.poll(async () => (await grow()).status, WAIT).toBe(200);
+  });
+
+  test('DefaultIngressClass: ingresses get the default class', async () => {
+    const at = await plane.namespace();
+    const annotations = { [`ingressclass.${words.domain}/is-default-class`]: 'true' };
+    const spec = { controller: 'x/y' };
+    await plane.post(plane.path('networking/v1', 'ingressclasses'), {
+      metadata: { name: 'usual', annotations },
+      spec,
+    });
+    const ingresses = plane.path('networking/v1', `${at.slice('/api/v1/'.length)}/ingresses?dryRun=All`);
+    const defaultBackend = { service: { name: 's', port: { number: 80 } } };
+    const make = async () =>
+      (await plane.post(ingresses, { metadata: { name: 'i' }, spec: { defaultBackend } })).body.spec;
+    await expect.poll(make, WAIT).toMatchObject({ ingressClassName: 'usual' });
+  });
+
+  test('RuntimeClass: pods get its overhead and its nodes', async () => {
+    const at = await plane.namespace();
+    await plane.post(plane.path('node/v1', 'runtimeclasses'), {
+      metadata: { name: 'vm' },
+      handler: 'vm',
+      overhead: { podFixed: { memory: '64Mi' } },
+      scheduling: { nodeSelector: { vm: 'yes' } },
+    });
+    const runtimeClassName = 'vm';
+    const made = await Promise.all([
+      plane.post(`${at}/pods`, pod('a', { runtimeClassName, nodeSelector: { disk: 'fast' } })),
+      plane.post(`${at}/pods`, pod('b', { runtimeClassName, nodeSelector: { vm: 'no' } })),
+      plane.post(`${at}/pods`, pod('c', { runtimeClassName, overhead: { memory: '1Mi' } })),
+      plane.post(`${at}/pods`, pod('d', { runtimeClassName: 'unknown' })),
+      plane.post(`${at}/pods`, pod('e', { overhead: { memory: '1Mi' } })),
+    ]);
+    expect(made.map(({ status }) => status)).toEqual([201, 403, 403, 403, 403]);
+    expect(made[0]?.body.spec).toMatchObject({
+      overhead: { memory: '64Mi' },
+      nodeSelector: { vm: 'yes', disk: 'fast' },
+    });
+  });
+
+  test('TaintNodesByCondition: new nodes are not ready', async () => {
+    const { body } = await plane.post('/api/v1/nodes', { metadata: { name: 'n' } });
+    expect(body.spec['taints']).toEqual([{ key: taint('not-ready'), effect: 'NoSchedule' }]);
+  });
+});
+
+describe('--disable-admission-plugins', () => {
+  const plane = usePlane('plat', [...PLUGINS, '--disable-admission-plugins=Priority,TaintNodesByCondition']);
+
+  test('leaves objects as they are', async () => {
+    const at = await plane.namespace();
+    const { body } = await plane.post(`${at}/pods`, pod('a', { priorityClassName: 'unknown' }));
+    expect(body.spec['priority']).toBeUndefined();
+  });
+});
