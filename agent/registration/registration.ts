@@ -49,7 +49,7 @@ export interface NodeRegistration {
 }
 
 /** How long a runtime that doesn't answer holds up registration, in ms. */
-const FIRST_LOOK_MS = 2000;
+const RUNTIME_PATIENCE_MS = 10_000;
 /** No status of a condition. */
 const NEVER_REPORTED = '';
 
@@ -124,25 +124,31 @@ export function createNodeRegistration(
     }
   }
 
-  /** The first report shall say what the runtime is, unless the runtime takes its time. */
-  async function firstLook(signal: AbortSignal): Promise<void> {
+  /** The first report shall say what the runtime is, unless the runtime takes its time: a node that was ready must not
+   *  seem to fail because its agent began anew. */
+  async function runtimeKnown(signal: AbortSignal): Promise<void> {
+    const known = Promise.withResolvers<void>();
+    const end = runtime.onChange(() => {
+      if (runtime.version() !== '') known.resolve();
+    });
     const enough = new AbortController();
-    const patience = sleep(clock, FIRST_LOOK_MS, AbortSignal.any([signal, enough.signal])).catch(
-      () => undefined,
-    );
-    await Promise.race([runtime.look(signal), patience]);
+    const patience = sleep(clock, RUNTIME_PATIENCE_MS, AbortSignal.any([signal, enough.signal]));
+    await Promise.race([known.promise, patience.catch(() => undefined)]);
     enough.abort();
+    end();
   }
 
   let started: AbortSignal | undefined;
   async function run(signal: AbortSignal): Promise<void> {
     started = signal;
     tell([{ type: 'Normal', reason: 'Starting', message: `Starting ${settings.status.words.agent}.` }]);
-    await firstLook(signal);
+    const known = runtimeKnown(signal);
+    const asking = runtime.run(signal);
+    await known;
     const lease = { lease: settings.lease, vocabulary };
     await Promise.all([
+      asking,
       follower.run(signal),
-      runtime.run(signal),
       // Its status is told of a node that is whole: otherwise both would find the same changes, and tell them twice.
       register(signal).then(() => reporter.run(signal)),
       runLeaseKeeper({ client: heartbeat, clock, contact, whenNode: follower.whenThere }, lease, signal),

@@ -33,8 +33,8 @@ export interface RuntimeState {
   readonly troubles: () => readonly string[];
   /** `containerd://1.6.20`; empty while nothing was heard. */
   readonly version: () => string;
-  /** Calls the listener when any of it changed. */
-  readonly onChange: (listener: () => void) => void;
+  /** Calls the listener when any of it changed. Returns the function that ends this. */
+  readonly onChange: (listener: () => void) => () => void;
 }
 
 const PERIOD_MS = 5000;
@@ -99,7 +99,10 @@ export function createRuntimeState({ clock, log, read }: RuntimeStateDeps): Runt
     look,
     troubles,
     version,
-    onChange: (listener) => void listeners.add(listener),
+    onChange(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     async run(signal) {
       while (!signal.aborted) {
         await look(signal);
