@@ -44,8 +44,11 @@ async function eventsOf(client: Client, folder: string, name: string): Promise<r
 const placed = (client: Client, path: string): Promise<void> =>
   expect.poll(() => nodeNameOf(client, path), WAIT).toBeTruthy();
 
+/** These nodes have nobody who says that they are ready. */
+const NODES_AS_MADE = '--disable-admission-plugins=TaintNodesByCondition';
+
 describe('the scheduler', () => {
-  const plane = usePlane();
+  const plane = usePlane('plat', [NODES_AS_MADE]);
   let folder = '';
   beforeAll(async () => {
     folder = await plane.namespace();
@@ -282,7 +285,7 @@ describe('the scheduler', () => {
 });
 
 describe('--no-scheduler', () => {
-  const plane = usePlane('kubernetes', ['--no-scheduler']);
+  const plane = usePlane('kubernetes', ['--no-scheduler', NODES_AS_MADE]);
 
   test('leaves pods to another program, which binds them itself', async () => {
     const folder = await plane.namespace();

@@ -33,7 +33,8 @@ function wantedBy({ shape }: PodInfo, fleet: FleetView): Wanted | undefined {
 /** Adds what one constraint says to the sums of the nodes that count. */
 function addConstraint(
   sums: Float64Array,
-  { maxSkew, topologyKey, selector }: SpreadConstraint,
+  { maxSkew, topologyKey }: SpreadConstraint,
+  matching: ReadonlyMap<NodeInfo, number>,
   {
     pod,
     nodes,
@@ -49,7 +50,6 @@ function addConstraint(
     readonly fleet: FleetView;
   },
 ): void {
-  const matching = matchingPods(fleet, pod.shape.namespace, selector);
   const isHost = topologyKey === fleet.words.hostname;
   const places = new Map<string, number>();
   let size = 0;
@@ -102,8 +102,12 @@ export const preferredSpread: Scorer = {
     const needed = needsLabels ? constraints.map(({ topologyKey }) => topologyKey) : [];
     const counted = nodes.map(({ labels }) => needed.every((label) => labels[label] !== undefined));
     const sums = new Float64Array(nodes.length);
+    const found = new Map<SpreadConstraint['selector'], ReadonlyMap<NodeInfo, number>>();
     for (const constraint of constraints) {
-      addConstraint(sums, constraint, { pod, nodes, counted, needed, fleet });
+      const { selector } = constraint;
+      const matching = found.get(selector) ?? matchingPods(fleet, pod.shape.namespace, selector);
+      found.set(selector, matching);
+      addConstraint(sums, constraint, matching, { pod, nodes, counted, needed, fleet });
     }
     return invert(sums, counted);
   },
