@@ -15,6 +15,8 @@ export interface ApiClients extends AsyncDisposable {
   readonly heartbeat: ApiClient;
   /** Not paced: events have a limit of their own. */
   readonly events: ApiClient;
+  /** By which they prove themselves, once the agent has got in. */
+  readonly clientConfig: Promise<ResolvedClientConfig>;
   /** Keeps the certificate fresh until the signal fires.
    *  @throws CertificateError where there is none and never will be */
   run(signal: AbortSignal): Promise<void>;
@@ -59,6 +61,7 @@ export async function openApiClients(base: Base, stop: AbortSignal): Promise<Api
     api: client({ multiplex: true }, { pace }),
     heartbeat: client({ timeoutMs: heartbeatTimeoutMs(config) }),
     events: client({}),
+    clientConfig: opening.then(({ clientConfig }) => clientConfig),
     run: (signal) => keepFresh(opening, signal),
     async [Symbol.asyncDispose]() {
       await Promise.all(made.map((one) => one[Symbol.asyncDispose]()));

@@ -11,21 +11,22 @@ import { attachUrl, execUrl, portForwardUrl, runningContainer } from '../server/
 import type { Base } from './base.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
+import type { ServerAccess } from './servers.ts';
 import { servingTls } from './serving-tls.ts';
 
 /** The system's logs, which `/logs/` shows. */
 const SYSTEM_LOGS = '/var/log';
-/** @param create makes reviews on the API server; undefined where there is none
+/** @param access what the API server is for; undefined where there is none
  *  @throws Error for a file that can't be read, or an address that is taken */
 export async function startNode(
   base: Base,
   runtimeSide: RuntimeSide,
   podSide: PodSide,
-  create: CreateReview | undefined,
+  access: ServerAccess | undefined,
 ): Promise<NodeServer> {
   const { config, vocabulary, log, node } = base;
   const { authentication, authorization } = config;
-  return startNodeServer(await serverDeps(base, runtimeSide, podSide, create), {
+  return startNodeServer(await serverDeps(base, runtimeSide, podSide, access), {
     address: config.address,
     port: config.port,
     readOnlyPort: config.readOnlyPort,
@@ -52,7 +53,7 @@ async function serverDeps(
   base: Base,
   runtimeSide: RuntimeSide,
   { manager }: PodSide,
-  create: CreateReview | undefined,
+  serverAccess: ServerAccess | undefined,
 ): Promise<NodeServerDeps> {
   const { config, vocabulary, clock, log } = base;
   const { connection, imageConnection, view } = runtimeSide;
@@ -65,12 +66,12 @@ async function serverDeps(
   const authorities = clientCAFile === '' ? undefined : await watchFiles({ clock, log }, [clientCAFile]);
   return {
     log: log.child({ component: 'server' }),
-    tls: await servingTls(base),
+    tls: await servingTls(base, serverAccess?.clientConfig),
     clientAuthorities:
       authorities === undefined
         ? undefined
         : { text: () => authorities.texts().join('\n'), onChange: authorities.onChange },
-    reviews: create === undefined ? undefined : reviewsOf(base, create),
+    reviews: serverAccess === undefined ? undefined : reviewsOf(base, serverAccess.create),
     configz: () => configzBody(config),
     entries: () => manager.entries(),
     find: (namespace, name) => manager.find(namespace, name),

@@ -1,4 +1,5 @@
 /** What the agent serves: the local socket and the health endpoint. */
+import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { configzBody, effectiveSettings } from '../config/effective.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import { containerLogs } from '../server/container-logs.ts';
@@ -19,6 +20,8 @@ import type { RuntimeSide } from './runtime-side.ts';
 export interface ServerAccess {
   /** Makes reviews there. */
   readonly create: CreateReview;
+  /** By which the node asks there, once it has got in; rejects where it never does. */
+  readonly clientConfig: Promise<ResolvedClientConfig>;
 }
 
 export async function startServers(
@@ -36,7 +39,7 @@ export async function startServers(
   if (runsNodeServer(config, base.origins, access !== undefined)) {
     // It takes memory that a node without it has better uses for.
     const { startNode } = await import('./node-server.ts');
-    servers.push(await startNode(base, runtimeSide, podSide, access?.create));
+    servers.push(await startNode(base, runtimeSide, podSide, access));
   }
   return servers;
 }
