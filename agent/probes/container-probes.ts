@@ -2,7 +2,7 @@
  *  one verdict. Ends with the container; a restarted container gets new ones. */
 import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import type { ProbeVerdict } from '../pods/plan.ts';
-import { type ProbeKind, type ProbeState, verdictOf } from './probe-state.ts';
+import { type ProbeKind, type ProbeOutcome, type ProbeState, verdictOf } from './probe-state.ts';
 import type { ProbeResult } from './runner.ts';
 import { createProbeWorker, type ProbeWorker, type ProbeWorkerDeps } from './worker.ts';
 
@@ -20,6 +20,8 @@ export interface ContainerProbesDeps extends Omit<ProbeWorkerDeps, 'onResult'> {
   /** The verdict changed. */
   readonly onChange: () => void;
   readonly event: (reason: 'Unhealthy' | 'ProbeWarning', message: string) => void;
+  /** A probe was made. */
+  readonly counted: (kind: ProbeKind, outcome: ProbeOutcome) => void;
 }
 
 export interface ContainerProbesOptions {
@@ -58,6 +60,7 @@ export function createContainerProbes(
 
   function onResult(kind: ProbeKind, result: ProbeResult): void {
     const before = JSON.stringify(known);
+    deps.counted(kind, result.outcome);
     tell(kind, result);
     const { result: reached } = workers.get(kind)?.state() ?? { result: 'unknown' };
     if (kind !== 'readiness' && reached === 'failure' && failure === undefined) {

@@ -8,6 +8,7 @@ import {
   isProbed,
   type ProbeTarget,
 } from './container-probes.ts';
+import { createProbeCounts, type ProbeCount, type ProbeCounts } from './counts.ts';
 import type { ProbeRunner } from './runner.ts';
 import type { PodTargets } from './targets.ts';
 
@@ -38,12 +39,15 @@ export interface ProbeManager {
   sync(podUID: string, targets: PodTargets | undefined): void;
   /** What is known of a container under probing; `undefined` for any other. */
   verdict(containerId: string): ProbeVerdict | undefined;
+  /** Results so far of the pods under probing. */
+  counts(): readonly ProbeCount[];
   /** Ends all probes. */
   stop(): void;
 }
 
 interface ProbedPod {
   podIP: string;
+  readonly counts: ProbeCounts;
   readonly containers: Map<string, ContainerProbes>;
 }
 
@@ -65,6 +69,7 @@ export function createProbeManager(deps: ProbeManagerDeps, options: ProbeManager
         podIP: () => probed.podIP,
         onChange: () => deps.onChange(podUID),
         event: (reason, message) => deps.event(pod, 'Warning', reason, message, container),
+        counted: (kind, outcome) => probed.counts.add(pod, container.name, kind, outcome),
       },
       { pod, target, jitter: jitterOf(target), probeGracePeriod: options.probeGracePeriod },
     );
@@ -80,7 +85,11 @@ export function createProbeManager(deps: ProbeManagerDeps, options: ProbeManager
 
   function sync(podUID: string, targets: PodTargets | undefined): void {
     const wanted = (targets?.containers ?? []).filter(({ container }) => isProbed(container));
-    const probed = pods.get(podUID) ?? { podIP: '', containers: new Map<string, ContainerProbes>() };
+    const probed = pods.get(podUID) ?? {
+      podIP: '',
+      counts: createProbeCounts(),
+      containers: new Map<string, ContainerProbes>(),
+    };
     const ids = new Set(wanted.map(({ containerId }) => containerId));
     for (const id of probed.containers.keys()) if (!ids.has(id)) end(probed, id);
     if (targets === undefined || wanted.length === 0) {
@@ -97,6 +106,7 @@ export function createProbeManager(deps: ProbeManagerDeps, options: ProbeManager
   return {
     sync,
     verdict: (containerId) => byContainer.get(containerId)?.verdict(),
+    counts: () => [...pods.values()].flatMap(({ counts }) => counts.list()),
     stop() {
       for (const podUID of pods.keys()) sync(podUID, undefined);
     },

@@ -52,7 +52,7 @@ export async function startNode(
 async function serverDeps(
   base: Base,
   runtimeSide: RuntimeSide,
-  { manager }: PodSide,
+  { manager, probes }: PodSide,
   serverAccess: ServerAccess | undefined,
 ): Promise<NodeServerDeps> {
   const { config, vocabulary, clock, log } = base;
@@ -77,6 +77,7 @@ async function serverDeps(
     find: (namespace, name) => manager.find(namespace, name),
     sandboxes: () => view.sandboxes(),
     containers: () => view.containers(),
+    probes: () => probes.counts(),
     logs: (entry, query, signal) =>
       containerLogs({ view, podLogsDir, defaultContainerKey }, entry, query, signal),
     exec: (entry, query) => execUrl(streams, entry, query),

@@ -48,7 +48,8 @@ function askOpen(path: string): Promise<Answer> {
 
 let web: string;
 beforeAll(async () => {
-  web = await node.run('web', { containers: [sh('main', `echo hello; ${WAIT}`)] });
+  const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 1 };
+  web = await node.run('web', { containers: [sh('main', `echo hello; ${WAIT}`, { readinessProbe })] });
 });
 
 describe('the server', () => {
@@ -94,6 +95,9 @@ describe('the server', () => {
       /^container_memory_working_set_bytes\{container="main",namespace="default",pod="web-n1"\} \d+ \d+$/m,
     );
     expect(resource).toContain('scrape_error 0\n');
+    expect((await ask('/metrics/probes')).text).toMatch(
+      /^prober_probe_total\{probe_type="Readiness",result="successful",container="main",pod="web-n1",namespace="default",pod_uid="[^"]+"\} [1-9]/m,
+    );
   });
 
   test('gives a log', async () => {

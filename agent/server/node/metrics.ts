@@ -2,6 +2,8 @@
 import { createMetricsRegistry, METRICS_CONTENT_TYPE, type MetricsRegistry } from '#api/kit/metrics.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../observe/types.ts';
+import type { ProbeCount } from '../../probes/counts.ts';
+import type { ProbeKind } from '../../probes/probe-state.ts';
 import type { NodeAnswer, NodeEndpoint } from './endpoint.ts';
 import { resourceMetrics } from './stats/resource-metrics.ts';
 import type { CollectSummary } from './stats/summary.ts';
@@ -10,8 +12,7 @@ export interface MetricsDeps {
   readonly collect: CollectSummary;
   readonly sandboxes: () => readonly ObservedSandbox[];
   readonly containers: () => readonly ObservedContainer[];
-  /** Results of probes; absent: they aren't counted. */
-  readonly probes?: () => string;
+  readonly probes: () => readonly ProbeCount[];
 }
 
 export interface MetricsOptions {
@@ -70,6 +71,27 @@ function addProcessMetrics(registry: MetricsRegistry): void {
   });
 }
 
+const PROBE_TYPES: Readonly<Record<ProbeKind, string>> = {
+  startup: 'Startup',
+  liveness: 'Liveness',
+  readiness: 'Readiness',
+};
+
+/** Made anew each time: what has ended is gone. */
+export function probeMetrics(counts: readonly ProbeCount[]): string {
+  const registry = createMetricsRegistry();
+  const total = registry.counter({
+    name: 'prober_probe_total',
+    help: 'Cumulative number of a liveness, readiness or startup probe for a container by result.',
+    labels: ['probe_type', 'result', 'container', 'pod', 'namespace', 'pod_uid'],
+  });
+  for (const { pod, container, kind, result, count } of counts) {
+    const { name = '', namespace = '', uid = '' } = pod.metadata ?? {};
+    total.with(PROBE_TYPES[kind], result, container, name, namespace, uid).inc(count);
+  }
+  return registry.text();
+}
+
 export function metricsEndpoint(deps: MetricsDeps, options: MetricsOptions): NodeEndpoint {
   const registry = createMetricsRegistry();
   addProcessMetrics(registry);
@@ -85,7 +107,7 @@ export function metricsEndpoint(deps: MetricsDeps, options: MetricsOptions): Nod
         case 'resource':
           return answer(resourceMetrics(await deps.collect().catch(() => undefined)));
         case 'probes':
-          return answer(deps.probes?.() ?? '');
+          return answer(probeMetrics(deps.probes()));
         default:
           throw new StatusError('NotFound', '404 page not found');
       }
