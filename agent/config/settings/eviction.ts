@@ -86,7 +86,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'experimental-allocatable-ignore-eviction', deprecated: 'removal', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Leave hard thresholds out when allocatable is computed.',
   },
 ];

@@ -10,7 +10,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'platconfig', inSpec: true }],
     isPath: true,
-    acted: false,
+    acted: true,
     help: 'Client configuration for the API server. Without it the agent is standalone.',
   },
   {
@@ -55,7 +55,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'plat-api-qps', deprecated: 'config-file', inSpec: true }],
     range: [0, null],
     zeroMeans: 'default',
-    acted: false,
+    acted: true,
     help: 'Requests per second to the API server.',
   },
   {
@@ -67,7 +67,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'plat-api-burst', deprecated: 'config-file', inSpec: true }],
     range: [0, null],
     zeroMeans: 'default',
-    acted: false,
+    acted: true,
     help: 'Requests to the API server that may be sent at once.',
   },
   {
@@ -104,7 +104,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     type: 'map',
     default: {},
     flags: [{ name: 'node-labels', inSpec: true, stage: 'alpha' }],
-    acted: false,
+    acted: true,
     help: 'Labels the node gets when it registers, as key=value.',
   },
   {
@@ -114,7 +114,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [{ name: 'register-node' }],
-    acted: false,
+    acted: true,
     help: 'Register this node with the API server.',
   },
   {
@@ -124,7 +124,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: [],
     inFile: true,
     flags: [{ name: 'register-with-taints' }],
-    acted: false,
+    acted: true,
     help: 'Taints the node registers with, as key=value:effect,key:effect.',
   },
   {
@@ -133,7 +133,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: true,
     flags: [{ name: 'register-schedulable', deprecated: 'removal' }],
-    acted: false,
+    acted: true,
     help: 'Register the node as schedulable.',
   },
   {
@@ -143,7 +143,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: '',
     inFile: true,
     flags: [{ name: 'provider-id', deprecated: 'config-file' }],
-    acted: false,
+    acted: true,
     help: 'Identity of the machine for the cloud provider.',
   },
   {
@@ -172,7 +172,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: '10s',
     inFile: true,
     flags: [{ name: 'node-status-update-frequency', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'How often the state of the node is computed.',
   },
   {
@@ -182,7 +182,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: '5m0s',
     inFile: true,
     flags: [],
-    acted: false,
+    acted: true,
     help: 'How often the state of the node is reported when it has not changed.',
   },
   {
@@ -193,7 +193,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'node-status-max-images', deprecated: 'config-file', inSpec: true }],
     range: [-1, null],
-    acted: false,
+    acted: true,
     help: 'Most images reported with the node; -1 is no limit.',
   },
   {
@@ -204,7 +204,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [],
     range: [1, null],
-    acted: false,
+    acted: true,
     help: "Duration in seconds of the node's lease.",
   },
   {
@@ -216,7 +216,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'event-qps', deprecated: 'config-file', inSpec: true }],
     range: [0, null],
     zeroMeans: 'default',
-    acted: false,
+    acted: true,
     help: 'Events created per second.',
   },
   {
@@ -228,7 +228,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'event-burst', deprecated: 'config-file', inSpec: true }],
     range: [0, null],
     zeroMeans: 'default',
-    acted: false,
+    acted: true,
     help: 'Events that may be created at once.',
   },
   {

@@ -103,7 +103,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     default: {},
     inFile: true,
     flags: [{ name: 'system-reserved', deprecated: 'config-file' }],
-    acted: false,
+    acted: true,
     help: 'Resources kept for the operating system, such as cpu=200m,memory=500Mi.',
   },
   {
@@ -123,7 +123,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     default: {},
     inFile: true,
     flags: [{ name: 'plat-reserved', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Resources kept for components of the platform, such as cpu=200m,memory=500Mi.',
   },
   {
