@@ -1,7 +1,12 @@
 /** The controllers that make pods happen. They share one index of the pods. */
+
+import type { ServerConfig } from '../config/settings.ts';
 import { runDaemonSets } from '../controllers/daemon-set/controller.ts';
 import { runDeployments } from '../controllers/deployment/controller.ts';
+import { runJobs } from '../controllers/job/controller.ts';
 import type { ControllerName } from '../controllers/names.ts';
+import { runNodeLifecycle } from '../controllers/node-lifecycle/controller.ts';
+import { runPodGc } from '../controllers/pod-gc/controller.ts';
 import { REPLICA_SETS, REPLICATION_CONTROLLERS, runReplicas } from '../controllers/replica-set/controller.ts';
 import { runStatefulSets } from '../controllers/stateful-set/controller.ts';
 import { type Children, createChildren } from '../controllers/workloads-kit/children.ts';
@@ -10,6 +15,7 @@ import { type PodFacts, podFacts } from '../controllers/workloads-kit/pod-facts.
 import type { Core } from './core.ts';
 
 interface Shared {
+  readonly config: ServerConfig;
   readonly pods: Children<PodFacts>;
 }
 
@@ -19,6 +25,14 @@ type Run = (deps: WorkloadDeps, signal: AbortSignal, shared: Shared) => Promise<
 const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
   daemonset: runDaemonSets,
   deployment: runDeployments,
+  job: runJobs,
+  nodelifecycle: (deps, signal, { config }) =>
+    runNodeLifecycle(deps, signal, {
+      graceMs: config.nodeMonitorGracePeriod,
+      startupGraceMs: config.nodeStartupGracePeriod,
+    }),
+  podgc: (deps, signal, { config }) =>
+    runPodGc(deps, signal, { mostFinished: config.terminatedPodGcThreshold }),
   replicaset: (deps, signal, { pods }) => runReplicas(deps, signal, { kind: REPLICA_SETS, pods }),
   replicationcontroller: (deps, signal, { pods }) =>
     runReplicas(deps, signal, { kind: REPLICATION_CONTROLLERS, pods }),
@@ -38,7 +52,7 @@ export async function runWorkloads(core: Core, signal: AbortSignal): Promise<voi
   const deps = { registry, cache, verbs, clock, vocabulary, gates };
   await Promise.all(
     chosen.map(({ name, run }) =>
-      run({ ...deps, log: core.log.child({ controller: name }) }, signal, { pods }),
+      run({ ...deps, log: core.log.child({ controller: name }) }, signal, { pods, config: core.config }),
     ),
   );
   pods.close();

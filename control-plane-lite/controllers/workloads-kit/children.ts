@@ -26,6 +26,7 @@ export interface ChildChange<C extends Child> {
 
 export interface Children<C extends Child> extends WatchHandle {
   get(key: string): C | undefined;
+  all(): Iterable<C>;
   /** Those whose controller has this uid. */
   ofOwner(uid: string): readonly C[];
   /** Those in the namespace that have no controller. */
@@ -108,6 +109,7 @@ export function createChildren<C extends Child>(
 
   return {
     get: (key) => byKey.get(key),
+    all: () => byKey.values(),
     ofOwner: (uid) => owned.of(uid),
     orphansIn: (namespace) => orphans.of(namespace),
     onChange(listener) {

@@ -5,7 +5,7 @@ import { parseTime } from '#api/meta/time.ts';
 import type { Job, JobSpec, JobStatus } from '#api/schema/gen/batch-v1.ts';
 import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
-import type { KindEntry } from '../../contract.ts';
+import type { KindEntry, StrategyContext } from '../../contract.ts';
 import { ageOf, containerCells, formatAge, formatSelectorCell } from '../../rows.ts';
 import { validateCounts } from '../amounts.ts';
 import { kindStrategy, type Mutable, statusPart, validateImmutable } from '../kind.ts';
@@ -27,6 +27,15 @@ function generateSelector(draft: Mutable<Job>): void {
   };
   spec.selector ??= {};
   spec.selector.matchLabels = { [UID_LABEL]: uid, ...spec.selector.matchLabels };
+}
+
+/** Whether its pods are counted with a finalizer is settled when the job is made, and stays so. */
+function noteTracking({ metadata }: Mutable<Job>, { gates, vocabulary }: StrategyContext): void {
+  if (metadata === undefined) return;
+  const tracking = `batch.${vocabulary.domain}/job-tracking`;
+  const { [tracking]: given, ...others } = metadata.annotations ?? {};
+  if (gates.has('JobTrackingWithFinalizers')) metadata.annotations = { ...others, [tracking]: '' };
+  else if (given !== undefined) metadata.annotations = others;
 }
 
 /** The label that was generated follows the name. */
@@ -97,7 +106,10 @@ export const job: KindEntry = {
   strategy: kindStrategy<Job>({
     // As ever in this version: whoever deletes a job and says nothing more keeps its pods.
     defaultPropagation: 'orphan',
-    prepareForCreate: generateSelector,
+    prepareForCreate(draft, context) {
+      generateSelector(draft);
+      noteTracking(draft, context);
+    },
     renamed: followName,
     validate(faults, object, context) {
       if (object.spec === undefined) return faults.required('spec');

@@ -1,0 +1,163 @@
+/** Runs jobs: makes their pods, counts how they end, and tells when a job is done. */
+import { isDeepStrictEqual } from 'node:util';
+import { asError } from '#api/kit/clock.ts';
+import type { Job, JobStatus } from '#api/schema/gen/batch-v1.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
+import type { Children } from '../workloads-kit/children.ts';
+import { controllerReference } from '../workloads-kit/claim.ts';
+import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { claimChildren, createHands, type Hands, refOf } from '../workloads-kit/family.ts';
+import { followChildren } from '../workloads-kit/follow-children.ts';
+import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import type { PodFacts } from '../workloads-kit/pod-facts.ts';
+import { createPodWriter, isNamespaceEnding, type PodWriter } from '../workloads-kit/pod-writer.ts';
+import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { slowStart } from '../workloads-kit/slow-start.ts';
+import { changeObject, writeStatus } from '../workloads-kit/write-status.ts';
+import { decideJob, type JobPlan } from './decide.ts';
+import { isDone, type JobFacts, type JobPod, type JobWords, jobFacts, jobPod, jobWords } from './model.ts';
+import { createOrphanRelease } from './orphans.ts';
+import { podOfJob } from './pods.ts';
+
+interface Parts {
+  readonly deps: WorkloadDeps;
+  readonly resource: Resource;
+  readonly podResource: Resource;
+  readonly pods: Children<PodFacts>;
+  readonly owners: Owners;
+  readonly hands: Hands;
+  readonly writer: PodWriter;
+  readonly loop: KeyLoop;
+  readonly words: JobWords;
+  /** Facts of a pod; the same for the same revision of it. */
+  readonly read: (pod: PodFacts) => JobPod;
+}
+
+/** Takes the finalizer off a pod that was counted. */
+export async function releasePod(
+  { hands, podResource, words }: Pick<Parts, 'hands' | 'podResource' | 'words'>,
+  pod: PodFacts,
+): Promise<void> {
+  await changeObject(hands, refOf(podResource, pod), pod.uid, ({ metadata }) => {
+    const left = (metadata.finalizers ?? []).filter((finalizer) => finalizer !== words.tracking);
+    if (left.length > 0) metadata.finalizers = left;
+    else delete metadata.finalizers;
+  });
+}
+
+async function removePods({ writer, loop }: Parts, owner: Owner, remove: readonly JobPod[]): Promise<void> {
+  if (remove.length === 0) return;
+  loop.expect(owner.key);
+  const object = owner.cached.object();
+  const results = await Promise.allSettled(remove.map((pod) => writer.remove(object, pod)));
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw asError(failed.reason);
+}
+
+async function createPods(
+  { writer, resource, words, loop }: Parts,
+  owner: Owner,
+  { tracked }: JobFacts,
+  create: JobPlan['create'],
+): Promise<void> {
+  if (create.length === 0) return;
+  loop.expect(owner.key);
+  const job = owner.cached.object();
+  const reference = controllerReference(resource, job);
+  const template = typed<Job>(job).spec?.template ?? {};
+  const { error } = await slowStart(create.length, (at) =>
+    writer.create(job, podOfJob({ job, template, reference, words, index: create[at], tracked })),
+  );
+  if (error !== undefined && !isNamespaceEnding(error)) throw error;
+}
+
+async function writeJobStatus(
+  parts: Parts,
+  owner: Owner,
+  before: JobStatus,
+  status: JobStatus,
+): Promise<void> {
+  if (isDeepStrictEqual(status, before)) return;
+  parts.loop.expect(owner.key);
+  await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
+}
+
+/** What is deleted goes before it is counted, what is counted is noted before it is let go. */
+async function execute(parts: Parts, owner: Owner, job: JobFacts, plan: JobPlan): Promise<void> {
+  await removePods(parts, owner, plan.remove);
+  await writeJobStatus(parts, owner, job.status, plan.status);
+  for (const { type, reason, message } of plan.events) {
+    parts.hands.events.record(owner.cached.object(), type, reason, message);
+  }
+  if (plan.release.length > 0) parts.loop.expect(owner.key);
+  for (const pod of plan.release) await releasePod(parts, pod);
+  await createPods(parts, owner, job, plan.create);
+}
+
+async function visit(parts: Parts, key: string): Promise<number | undefined> {
+  const { owners, deps, resource, podResource, pods: children, hands, loop, words } = parts;
+  const owner = owners.get(key);
+  if (owner === undefined) return undefined;
+  const object: ApiObject = owner.cached.object();
+  const job = jobFacts(typed<Job>(object), words);
+  const expect = (): void => loop.expect(key);
+  const claimed = await claimChildren(
+    { hands, owners: resource, resource: podResource, children, expect },
+    owner,
+    object,
+  );
+  const pods = claimed.map(parts.read);
+  if (isDone(job.status)) {
+    for (const pod of pods.filter(({ held }) => held)) await releasePod(parts, pod);
+    return undefined;
+  }
+  const plan = decideJob({
+    job,
+    pods,
+    nowMs: deps.clock.now(),
+    tellReady: deps.gates.has('JobReadyPods'),
+  });
+  await execute(parts, owner, job, plan);
+  return plan.recheckMs;
+}
+
+/** Facts of pods that are read once for each of their revisions. */
+function createReader(words: JobWords): (pod: PodFacts) => JobPod {
+  const known = new WeakMap<PodFacts, JobPod>();
+  return (pod) => {
+    const found = known.get(pod) ?? jobPod(pod, words);
+    known.set(pod, found);
+    return found;
+  };
+}
+
+/** `pods`: the index that controllers share. Works until the signal fires. */
+export async function runJobs(
+  deps: WorkloadDeps,
+  signal: AbortSignal,
+  { pods }: { readonly pods: Children<PodFacts> },
+): Promise<void> {
+  const resource = findResource(deps, 'batch/v1', 'jobs');
+  const podResource = findResource(deps, 'v1', 'pods');
+  if (resource === undefined || podResource === undefined) return;
+  const hands = createHands(deps, 'job-controller', signal);
+  const loop = createKeyLoop(deps, (key) => visit(parts, key));
+  const words = jobWords(deps.vocabulary);
+  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
+    selectorOf: (object) => typed<Job>(object).spec?.selector,
+    onChange: (key) => loop.due(key),
+  });
+  const writer = createPodWriter({ ...hands, pods: podResource });
+  const read = createReader(words);
+  const parts: Parts = { deps, resource, podResource, pods, owners, hands, writer, loop, words, read };
+  const following = followChildren(pods, owners, (key) => loop.dueSoon(key));
+  const orphans = createOrphanRelease({
+    ...deps,
+    pods,
+    owners,
+    isHeld: (pod) => read(pod).held,
+    release: (pod) => releasePod(parts, pod),
+  });
+  await Promise.all([loop.run(signal, owners, following), orphans.run(signal)]);
+}

@@ -1,0 +1,252 @@
+/** Which pods a job makes and deletes, and when it is done. Pure. Source: upstream's Job controller, release 1.24. */
+import { formatTime, parseTime } from '#api/meta/time.ts';
+import type { JobCondition, JobStatus } from '#api/schema/gen/batch-v1.ts';
+import { findCondition, withCondition } from '../workloads-kit/conditions.ts';
+import { isActive, type PodFacts } from '../workloads-kit/pod-facts.ts';
+import { rankForDeletion } from '../workloads-kit/ranking.ts';
+import { type Counts, countPods } from './count.ts';
+import { formatIndexes } from './indexes.ts';
+import type { JobFacts, JobPod } from './model.ts';
+
+/** Made or deleted in one go; the rest follows. */
+export const BURST = 500;
+const FIRST_DELAY_MS = 10_000;
+const LONGEST_DELAY_MS = 360_000;
+
+export interface JobInput {
+  readonly job: JobFacts;
+  readonly pods: readonly JobPod[];
+  readonly nowMs: number;
+  /** The number of ready pods is told. */
+  readonly tellReady: boolean;
+}
+
+export interface JobEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface JobPlan {
+  readonly remove: readonly JobPod[];
+  /** One for each pod to make: its index, or nothing in a job that has no indexes. */
+  readonly create: readonly (number | undefined)[];
+  readonly status: JobStatus;
+  /** Pods whose finalizer may be taken off once the status is written. */
+  readonly release: readonly JobPod[];
+  readonly events: readonly JobEvent[];
+  /** Time after which to look again, in ms, even if nothing happens. */
+  readonly recheckMs?: number;
+}
+
+interface Failure {
+  readonly reason: string;
+  readonly message: string;
+}
+
+const ranked = (pods: readonly JobPod[], nowMs: number): readonly PodFacts[] =>
+  rankForDeletion(
+    pods.map((pod) => ({ pod, deletionCost: 0, neighbours: 0 })),
+    nowMs,
+  );
+
+/** Why the job can't succeed any more. */
+function failureOf(
+  { job, pods, nowMs }: JobInput,
+  failed: number,
+  startMs: number | undefined,
+): Failure | undefined {
+  const restarts = pods.filter(isActive).reduce((sum, { restartSum }) => sum + restartSum, 0);
+  const restarted = job.restarting && (job.backoffLimit === 0 ? restarts > 0 : restarts >= job.backoffLimit);
+  if (failed > job.backoffLimit || restarted) {
+    return { reason: 'BackoffLimitExceeded', message: 'Job has reached the specified backoff limit' };
+  }
+  const { activeDeadlineMs } = job;
+  const late =
+    activeDeadlineMs !== undefined &&
+    startMs !== undefined &&
+    !job.suspended &&
+    nowMs - startMs >= activeDeadlineMs;
+  return late
+    ? { reason: 'DeadlineExceeded', message: 'Job was active longer than specified deadline' }
+    : undefined;
+}
+
+/** Time until the next pod may be made, in ms: it doubles with each pod that failed since one has succeeded. */
+export function retryDelayMs(pods: readonly JobPod[], nowMs: number): number {
+  const lastSuccessMs = Math.max(
+    0,
+    ...pods.filter(({ phase }) => phase === 'Succeeded').map(({ finishedMs }) => finishedMs),
+  );
+  const failures = pods.filter(({ phase, finishedMs }) => phase === 'Failed' && finishedMs > lastSuccessMs);
+  if (failures.length === 0) return 0;
+  const lastMs = Math.max(...failures.map(({ finishedMs }) => finishedMs));
+  const delayMs = Math.min(FIRST_DELAY_MS * 2 ** Math.min(failures.length - 1, 10), LONGEST_DELAY_MS);
+  return Math.max(0, lastMs + delayMs - nowMs);
+}
+
+/** How many pods shall be active. */
+function wantedActive({ parallelism, completions }: JobFacts, succeeded: number, active: number): number {
+  if (completions === undefined) return succeeded > 0 ? Math.min(active, parallelism) : parallelism;
+  return Math.max(0, Math.min(completions - succeeded, parallelism));
+}
+
+/** Pods without an index that counts, and all but the best of those that share one. */
+function misplaced(
+  job: JobFacts,
+  active: readonly JobPod[],
+  done: ReadonlySet<number>,
+  nowMs: number,
+): readonly JobPod[] {
+  const isWanted = ({ index }: JobPod): boolean =>
+    index !== undefined && index < (job.completions ?? 0) && !done.has(index);
+  const groups = Map.groupBy(active.filter(isWanted), ({ index }) => index);
+  const doubled = new Set([...groups.values()].flatMap((same) => ranked(same, nowMs).slice(0, -1)));
+  return active.filter((pod) => !isWanted(pod) || doubled.has(pod));
+}
+
+function podsToRemove(input: JobInput, active: readonly JobPod[], counts: Counts): readonly JobPod[] {
+  const { job, nowMs } = input;
+  if (job.suspended) return active;
+  const wrong = job.indexed ? misplaced(job, active, counts.indexes, nowMs) : [];
+  const surplus = active.length - wantedActive(job, counts.succeeded, active.length) - wrong.length;
+  if (surplus <= 0) return wrong;
+  const first = new Set(
+    ranked(
+      active.filter((pod) => !wrong.includes(pod)),
+      nowMs,
+    ).slice(0, surplus),
+  );
+  return [...wrong, ...active.filter((pod) => first.has(pod))];
+}
+
+function podsToCreate(
+  { job }: JobInput,
+  active: readonly JobPod[],
+  counts: Counts,
+): readonly (number | undefined)[] {
+  const missing = Math.min(wantedActive(job, counts.succeeded, active.length) - active.length, BURST);
+  if (missing <= 0) return [];
+  if (!job.indexed) return Array.from({ length: missing }, () => undefined);
+  const taken = new Set(active.map(({ index }) => index));
+  const free: number[] = [];
+  for (let index = 0; index < (job.completions ?? 0) && free.length < missing; index += 1) {
+    if (!counts.indexes.has(index) && !taken.has(index)) free.push(index);
+  }
+  return free;
+}
+
+/** When the job began to count its time. One that goes on begins anew. */
+function startOf({ job, nowMs }: JobInput): string | undefined {
+  if (job.suspended) return job.status.startTime;
+  const resumes = findCondition(job.status.conditions, 'Suspended')?.status === 'True';
+  return resumes ? formatTime(nowMs) : (job.status.startTime ?? formatTime(nowMs));
+}
+
+const conditionOf = (type: string, status: 'True' | 'False', nowMs: number, more: object): JobCondition => {
+  const now = formatTime(nowMs);
+  return { type, status, lastProbeTime: now, lastTransitionTime: now, ...more };
+};
+
+/** The condition that the job is suspended, or no longer; undefined: nothing has changed. */
+function suspension({ job, nowMs }: JobInput): { condition: JobCondition; event: JobEvent } | undefined {
+  const before = findCondition(job.status.conditions, 'Suspended')?.status;
+  if (job.suspended === (before === 'True')) return undefined;
+  const [reason, message] = job.suspended ? ['JobSuspended', 'Job suspended'] : ['JobResumed', 'Job resumed'];
+  return {
+    condition: conditionOf('Suspended', job.suspended ? 'True' : 'False', nowMs, { reason, message }),
+    event: { type: 'Normal', reason: job.suspended ? 'Suspended' : 'Resumed', message },
+  };
+}
+
+/** The job as it is, with its pods counted. */
+function statusOf(input: JobInput, active: readonly JobPod[], counts: Counts): JobStatus {
+  const { job, tellReady } = input;
+  const { conditions } = job.status;
+  const startTime = startOf(input);
+  return {
+    ...(conditions === undefined ? {} : { conditions }),
+    ...(startTime === undefined ? {} : { startTime }),
+    ...(active.length === 0 ? {} : { active: active.length }),
+    ...counts.status,
+    ...(counts.indexes.size === 0 ? {} : { completedIndexes: formatIndexes(counts.indexes) }),
+    ...(tellReady ? { ready: active.filter(({ ready }) => ready).length } : {}),
+  };
+}
+
+const isComplete = ({ job }: JobInput, active: readonly JobPod[], { succeeded, settled }: Counts): boolean =>
+  active.length === 0 &&
+  settled &&
+  (job.completions === undefined ? succeeded > 0 : succeeded >= job.completions);
+
+/** Ends the job: nothing stays active. */
+function failJob(input: JobInput, active: readonly JobPod[], counts: Counts, failure: Failure): JobPlan {
+  const { job, nowMs } = input;
+  const status = statusOf(input, active, counts);
+  const base = { create: [], release: counts.release, remove: active };
+  // Tracked pods are counted when they are gone, and only then the job is done.
+  if (job.tracked && (active.length > 0 || !counts.settled)) return { ...base, status, events: [] };
+  const { active: _, ...rest } = status;
+  const failed = counts.failed + active.length;
+  const conditions = withCondition(status.conditions, conditionOf('Failed', 'True', nowMs, failure));
+  return {
+    ...base,
+    status: {
+      ...rest,
+      conditions,
+      ...(failed === 0 ? {} : { failed }),
+      ...(rest.ready === undefined ? {} : { ready: 0 }),
+    },
+    events: [{ type: 'Warning', ...failure }],
+  };
+}
+
+function completeJob(input: JobInput, counts: Counts): JobPlan {
+  const { nowMs } = input;
+  const status = statusOf(input, [], counts);
+  return {
+    remove: [],
+    create: [],
+    release: [],
+    status: {
+      ...status,
+      completionTime: formatTime(nowMs),
+      conditions: withCondition(status.conditions, conditionOf('Complete', 'True', nowMs, {})),
+    },
+    events: [{ type: 'Normal', reason: 'Completed', message: 'Job completed' }],
+  };
+}
+
+/** Of a job that isn't done. */
+export function decideJob(input: JobInput): JobPlan {
+  const { job, pods, nowMs } = input;
+  const active = pods.filter(isActive);
+  const counts = countPods(job, pods);
+  const startTime = startOf(input);
+  const startMs = startTime === undefined ? undefined : parseTime(startTime);
+  const failure = failureOf(input, counts.failed, startMs);
+  if (failure !== undefined) return failJob(input, active, counts, failure);
+  if (isComplete(input, active, counts)) return completeJob(input, counts);
+  const changed = suspension(input);
+  const status = statusOf(input, active, counts);
+  const remove = job.deleting ? [] : podsToRemove(input, active, counts).slice(0, BURST);
+  const wanted =
+    job.deleting || job.suspended || remove.length > 0 ? [] : podsToCreate(input, active, counts);
+  const delayMs = wanted.length === 0 ? 0 : retryDelayMs(pods, nowMs);
+  const deadlineMs =
+    job.activeDeadlineMs === undefined || startMs === undefined || job.suspended
+      ? undefined
+      : Math.max(0, startMs + job.activeDeadlineMs - nowMs);
+  const times = [...(delayMs > 0 ? [delayMs] : []), ...(deadlineMs === undefined ? [] : [deadlineMs])];
+  return {
+    remove,
+    create: delayMs > 0 ? [] : wanted,
+    release: counts.release,
+    status:
+      changed === undefined
+        ? status
+        : { ...status, conditions: withCondition(status.conditions, changed.condition) },
+    events: changed === undefined ? [] : [changed.event],
+    ...(times.length === 0 ? {} : { recheckMs: Math.min(...times) }),
+  };
+}
