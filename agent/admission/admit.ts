@@ -17,6 +17,11 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** Pods that have to end for another one, which is then taken on. */
+export interface Preemption {
+  readonly victims: readonly Pod[];
+}
+
 /** @param others pods of the node that have not ended */
 export function refusal(pod: Pod, others: readonly Pod[], limits: AdmissionLimits): Refusal | undefined {
   const most = podLimit(limits);

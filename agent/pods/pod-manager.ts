@@ -7,7 +7,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
-import type { Refusal } from '../admission/admit.ts';
+import type { Preemption, Refusal } from '../admission/admit.ts';
 import {
   type DesiredState,
   type ManifestOrigin,
@@ -30,8 +30,9 @@ export interface PodManagerDeps {
   readonly forget: (podUID: string) => Promise<void>;
   /** Called when a pod is gone. */
   readonly changed: () => void;
-  /** Why the node does not take a new pod on beside those that it has; undefined when it does. */
-  readonly refuse: (pod: Pod, others: readonly Pod[]) => Refusal | undefined;
+  /** Why the node does not take a new pod on beside those that it has, or which of them have to end for it;
+   *  undefined when it does. */
+  readonly refuse: (source: SourcePod, others: readonly SourcePod[]) => Refusal | Preemption | undefined;
   /** Called when a pod of the API server that is to be deleted has nothing left here; repeated as long as it is named.
    *  @param status its last one; undefined for a pod of which nothing was here */
   readonly ended?: (pod: Pod, status: PodStatus | undefined) => void;
@@ -243,19 +244,27 @@ export class PodManager {
   /** What ended the pod before it is taken on here: its server says so, or the node refuses it. */
   #endedBefore({ pod, origin }: SourcePod, record: PodRecord | undefined): TerminalPhase | undefined {
     const end = origin.source === 'api' ? serverEnd(pod) : undefined;
-    return end ?? (record === undefined ? this.#refused(pod) : undefined);
+    return end ?? (record === undefined ? this.#refused({ pod, origin }) : undefined);
   }
 
   /** A pod that the node does not take on has ended before it began. */
-  #refused(pod: Pod): TerminalPhase | undefined {
+  #refused(source: SourcePod): TerminalPhase | undefined {
     const others = this.entries().filter(
       ({ status }) => status.phase !== 'Succeeded' && status.phase !== 'Failed',
     );
-    const refused = this.#deps.refuse(
-      pod,
-      others.map((entry) => entry.pod),
-    );
-    return refused === undefined ? undefined : { phase: 'Failed', ...refused };
+    const verdict = this.#deps.refuse(source, others);
+    if (verdict === undefined) return undefined;
+    if (!('victims' in verdict)) return { phase: 'Failed', ...verdict };
+    for (const { metadata } of verdict.victims) this.#preempt(metadata?.uid ?? '', source.pod);
+    return undefined;
+  }
+
+  #preempt(podUID: string, critical: Pod): void {
+    const worker = this.workers().find(({ pod }) => pod.metadata?.uid === podUID);
+    const message = `Preempted in order to admit the critical pod ${fullName(critical)}`;
+    worker?.finish({ phase: 'Failed', reason: 'Preempting', message }).catch((thrown: unknown) => {
+      this.#deps.log.warn({ err: asError(thrown), podUID }, 'Pod record was not written');
+    });
   }
 
   async #follow(name: string, slot: Slot, worker: PodWorker, signal: AbortSignal): Promise<void> {

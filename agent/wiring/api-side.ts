@@ -1,5 +1,6 @@
 /** The API server and what the agent does with it, wired together. Loaded only by an agent that has one. */
 import { join } from 'node:path';
+import { serverRefusal } from '../admission/server-admission.ts';
 import { runReflector } from '../api-client/reflector.ts';
 import { createMirrorKeeper } from '../pods-api/mirror-keeper.ts';
 import { createPodStore } from '../pods-api/pod-store.ts';
@@ -55,7 +56,13 @@ export async function createApiSide(
   const statuses = createStatusWriter({ client, store, clock, log, local: () => local() });
 
   return {
-    parts: { ...objects, source, ended: (pod, status) => statuses.ended(pod, status) },
+    parts: {
+      ...objects,
+      source,
+      refuse: (wanted, others) =>
+        serverRefusal(wanted, others, { node: apiNode.node(), osLabel: `${vocabulary.domain}/os` }),
+      ended: (pod, status) => statuses.ended(pod, status),
+    },
     access: {
       create: (address, object, signal) => client.create(address, object, signal),
       clientConfig: clients.clientConfig,

@@ -133,7 +133,12 @@ function createManager(base: Base, { createWorker, records, volumes, server }: M
     versionOf: ({ metadata }) => `${metadata?.uid}/${metadata?.annotations?.[vocabulary.configHash]}`,
     changed: base.changes.tell,
     forget: (podUID) => records.remove(podUID),
-    refuse: (pod, others) => refusal(pod, others, limits),
+    refuse: (source, others) =>
+      refusal(
+        source.pod,
+        others.map(({ pod }) => pod),
+        limits,
+      ) ?? server?.refuse(source, others),
     ...(server === undefined ? {} : { ended: server.ended }),
     updated: (pod) => {
       volumes.refreshPod(pod).catch((err: unknown) => {

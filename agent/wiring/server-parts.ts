@@ -2,8 +2,9 @@
 import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { AccountTokenOf } from '#volumes/types.ts';
+import type { Preemption, Refusal } from '../admission/admit.ts';
 import type { ObjectKey } from '../objects/references.ts';
-import type { PodSource } from '../sources/types.ts';
+import type { PodSource, SourcePod } from '../sources/types.ts';
 
 export interface ServerParts {
   readonly source: PodSource;
@@ -16,6 +17,8 @@ export interface ServerParts {
   readonly accountToken: AccountTokenOf;
   /** Variables that tell a pod of services. */
   readonly serviceEnv: (pod: Pod) => Promise<Readonly<Record<string, string>>>;
+  /** What the node's state on the server says about a new pod: it does not belong here, or there is no room. */
+  readonly refuse: (source: SourcePod, others: readonly SourcePod[]) => Refusal | Preemption | undefined;
   /** Nothing of a pod that is to be deleted is left here. */
   readonly ended: (pod: Pod, status: PodStatus | undefined) => void;
 }

@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import type { PodSpec, Taint } from '#api/schema/gen/core-v1.ts';
+import { misplacement, type NodeTraits } from './node-fit.ts';
+
+const evict: Taint = { key: 'broken', value: 'yes', effect: 'NoExecute' };
+const node: NodeTraits = {
+  name: 'n1',
+  labels: { zone: 'a', cores: '8', 'test.io/os': 'linux' },
+  taints: [],
+  osLabel: 'test.io/os',
+};
+
+const affinity = (
+  key: string,
+  operator: 'In' | 'NotIn' | 'Gt' | 'Exists' | 'DoesNotExist',
+  ...values: string[]
+) => ({
+  affinity: {
+    nodeAffinity: {
+      requiredDuringSchedulingIgnoredDuringExecution: {
+        nodeSelectorTerms: [{ matchExpressions: [{ key, operator, values }] }],
+      },
+    },
+  },
+});
+
+describe('misplacement', () => {
+  test.each<[string, Partial<PodSpec>, Partial<NodeTraits>, string | undefined]>([
+    ['takes a pod that asks for nothing', {}, {}, undefined],
+    ['takes one that selects the node', { nodeSelector: { zone: 'a' } }, {}, undefined],
+    ['refuses one that selects others', { nodeSelector: { zone: 'b' } }, {}, 'NodeAffinity'],
+    ['takes affinity that holds', affinity('cores', 'Gt', '4'), {}, undefined],
+    ['refuses affinity that does not', affinity('zone', 'NotIn', 'a'), {}, 'NodeAffinity'],
+    ['refuses an absent label', affinity('gpu', 'Exists'), {}, 'NodeAffinity'],
+    ['refuses another operating system', { os: { name: 'windows' } }, {}, 'PodOSNotSupported'],
+    [
+      'refuses a selector of another one',
+      { nodeSelector: { 'test.io/os': 'windows' } },
+      {},
+      'PodOSSelectorNodeLabelDoesNotMatch',
+    ],
+    ['refuses what does not tolerate', {}, { taints: [evict] }, 'TaintToleration'],
+    ['minds no other effect', {}, { taints: [{ ...evict, effect: 'NoSchedule' }] }, undefined],
+    [
+      'takes what tolerates by value',
+      { tolerations: [{ key: 'broken', value: 'yes' }] },
+      { taints: [evict] },
+      undefined,
+    ],
+    [
+      'refuses what tolerates another value',
+      { tolerations: [{ key: 'broken', value: 'no' }] },
+      { taints: [evict] },
+      'TaintToleration',
+    ],
+    [
+      'takes what tolerates everything',
+      { tolerations: [{ operator: 'Exists' }] },
+      { taints: [evict] },
+      undefined,
+    ],
+  ])('%s', (_, spec, traits, reason) => {
+    const pod = { spec: { containers: [], ...spec } };
+    expect(misplacement(pod, { ...node, ...traits })?.reason).toBe(reason);
+  });
+});

@@ -1,0 +1,97 @@
+/** Whether a pod of the API server belongs on this node at all. Pure.
+ *  Source: upstream 1.24, admission on the node: operating system, node affinity, taints. */
+import type { NodeSelectorTerm, Pod, Taint, Toleration } from '#api/schema/gen/core-v1.ts';
+import type { Refusal } from './admit.ts';
+
+/** What of a node decides about its pods. */
+export interface NodeTraits {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly taints: readonly Taint[];
+  /** Key of the label that names the operating system. */
+  readonly osLabel: string;
+}
+
+const OS = 'linux';
+
+type Requirement = NonNullable<NodeSelectorTerm['matchExpressions']>[number];
+
+function holds({ key, operator, values = [] }: Requirement, labels: NodeTraits['labels']): boolean {
+  const value = Object.hasOwn(labels, key) ? labels[key] : undefined;
+  switch (operator) {
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Gt':
+      return value !== undefined && Number(value) > Number(values[0]);
+    case 'Lt':
+      return value !== undefined && Number(value) < Number(values[0]);
+    default:
+      return operator satisfies never;
+  }
+}
+
+/** A term without any requirement is met by no node. */
+function meets(node: NodeTraits, { matchExpressions = [], matchFields = [] }: NodeSelectorTerm): boolean {
+  if (matchExpressions.length + matchFields.length === 0) return false;
+  return (
+    matchExpressions.every((one) => holds(one, node.labels)) &&
+    matchFields.every((one) => holds(one, { 'metadata.name': node.name }))
+  );
+}
+
+function isWantedHere({ spec }: Pod, node: NodeTraits): boolean {
+  const selector = Object.entries(spec?.nodeSelector ?? {});
+  if (selector.some(([key, value]) => node.labels[key] !== value)) return false;
+  const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  return required === undefined || required.nodeSelectorTerms.some((term) => meets(node, term));
+}
+
+/** Whether the toleration is for the taint.
+ *  @see upstream: no key with `Exists` is for every taint, no effect for every effect */
+export function tolerates(
+  { key = '', operator = 'Equal', value = '', effect }: Toleration,
+  taint: Taint,
+): boolean {
+  if (effect !== undefined && effect !== taint.effect) return false;
+  if (key !== '' && key !== taint.key) return false;
+  return operator === 'Exists' || (key !== '' && value === (taint.value ?? ''));
+}
+
+/** Why the pod does not belong here; undefined when it does. */
+export function misplacement(pod: Pod, node: NodeTraits): Refusal | undefined {
+  const os = pod.spec?.os?.name;
+  if (os !== undefined && os !== OS) {
+    return {
+      reason: 'PodOSNotSupported',
+      message: `Pod was refused: it is for ${os}, and this node runs ${OS}`,
+    };
+  }
+  const selected = pod.spec?.nodeSelector?.[node.osLabel];
+  if (selected !== undefined && selected !== OS) {
+    return {
+      reason: 'PodOSSelectorNodeLabelDoesNotMatch',
+      message: `Pod was refused: it selects nodes that run ${selected}, and this one runs ${OS}`,
+    };
+  }
+  if (!isWantedHere(pod, node)) {
+    return {
+      reason: 'NodeAffinity',
+      message: 'Pod was refused: its node selector or its node affinity does not match this node',
+    };
+  }
+  const taint = node.taints.find(
+    (one) =>
+      one.effect === 'NoExecute' && !(pod.spec?.tolerations ?? []).some((each) => tolerates(each, one)),
+  );
+  if (taint === undefined) return undefined;
+  return {
+    reason: 'TaintToleration',
+    message: `Pod was refused: it does not tolerate the taint ${taint.key} of this node`,
+  };
+}

@@ -1,0 +1,77 @@
+import { describe, expect, test } from 'vitest';
+import type { Container, Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
+import { podRequests, shortage, victimsFor } from './resource-fit.ts';
+
+const asks = (
+  name: string,
+  requests: Readonly<Record<string, string>>,
+  more: Partial<Container> = {},
+): Container => ({
+  name,
+  resources: { requests },
+  ...more,
+});
+const pod = (cpu: string, spec: Partial<PodSpec> = {}): Pod => ({
+  metadata: { name: `${cpu}-${spec.priority ?? 0}` },
+  spec: { containers: [asks('c', { cpu })], ...spec },
+});
+
+describe('podRequests', () => {
+  test.each<[string, Partial<PodSpec>, object]>([
+    [
+      'containers together',
+      { containers: [asks('a', { cpu: '1' }), asks('b', { cpu: '250m', memory: '1Ki' })] },
+      { cpu: 1250, memory: 1024 },
+    ],
+    [
+      'a large init container',
+      { containers: [asks('a', { cpu: '1' })], initContainers: [asks('i', { cpu: '2' })] },
+      { cpu: 2000 },
+    ],
+    [
+      'sidecars beside what comes after them',
+      {
+        containers: [asks('a', { cpu: '1' })],
+        initContainers: [asks('s', { cpu: '1' }, { restartPolicy: 'Always' }), asks('i', { cpu: '3' })],
+      },
+      { cpu: 4000 },
+    ],
+    ['the overhead', { containers: [asks('a', { cpu: '1' })], overhead: { cpu: '100m' } }, { cpu: 1100 }],
+  ])('counts %s', (_, spec, expected) => {
+    expect(podRequests(pod('0', spec))).toEqual(expected);
+  });
+});
+
+describe('shortage', () => {
+  test('names the resource with its amounts', () => {
+    const found = shortage(pod('1500m'), [pod('1')], { cpu: 2000 });
+    expect(found?.reason).toBe('OutOfcpu');
+    expect(found?.message).toContain('requested 1500, used 1000, capacity 2000');
+  });
+
+  test('finds none when all fits to the last unit', () => {
+    expect(shortage(pod('1'), [pod('1')], { cpu: 2000 })).toBeUndefined();
+  });
+
+  test('takes what the node does not have as nothing', () => {
+    const wants = pod('0', { containers: [asks('a', { 'example.com/gpu': '1' })] });
+    expect(shortage(wants, [], { cpu: 1 })?.reason).toBe('OutOfexample.com/gpu');
+  });
+});
+
+describe('victimsFor', () => {
+  const critical = pod('1', { priority: 2_000_000_000 });
+  const names = (pods: readonly Pod[] | undefined) => pods?.map(({ metadata }) => metadata?.name);
+
+  test('ends the least important, and no more than it must', () => {
+    const others = [pod('1', { priority: 5 }), pod('500m', { priority: 1 }), pod('600m', { priority: 2 })];
+    expect(names(victimsFor(critical, others, { cpu: 2100 }, () => false))).toEqual(['500m-1', '600m-2']);
+    expect(names(victimsFor(critical, others, { cpu: 2600 }, () => false))).toEqual(['500m-1']);
+  });
+
+  test('spares the protected and the critical', () => {
+    const others = [pod('1', { priority: 2_000_000_001 }), pod('1')];
+    expect(names(victimsFor(critical, others, { cpu: 2000 }, () => false))).toEqual(['1-0']);
+    expect(victimsFor(critical, others, { cpu: 2000 }, () => true)).toBeUndefined();
+  });
+});

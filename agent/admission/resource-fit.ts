@@ -1,0 +1,119 @@
+/** Whether a node has what a pod asks for, beside its other pods, and which of those may have to go. Pure.
+ *  Source: upstream 1.24, resource fit and preemption on the node. */
+import { milliValue, quantityToNumber } from '#api/meta/quantity.ts';
+import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import { qosClass } from '#api/schema/qos-class.ts';
+import type { Refusal } from './admit.ts';
+
+/** By resource name: millicores of CPU, base units of everything else. */
+export type Amounts = Readonly<Record<string, number>>;
+
+const amountOf = (resource: string, quantity: string): number =>
+  resource === 'cpu' ? milliValue(quantity) : quantityToNumber(quantity);
+
+export function parseAmounts(list: Readonly<Record<string, string>>): Amounts {
+  return Object.fromEntries(
+    Object.entries(list).map(([resource, quantity]) => [resource, amountOf(resource, quantity)]),
+  );
+}
+
+function combine(a: Amounts, b: Amounts, by: (x: number, y: number) => number): Amounts {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]);
+  return Object.fromEntries([...names].map((name) => [name, by(a[name] ?? 0, b[name] ?? 0)]));
+}
+
+const sum = (all: readonly Amounts[]): Amounts =>
+  all.reduce<Amounts>((total, one) => combine(total, one, (x, y) => x + y), {});
+
+const requestsOf = ({ resources }: Container): Amounts => parseAmounts(resources?.requests ?? {});
+
+/** What the pod may need at any time: its containers together, or one init container beside the sidecars that run
+ *  by then, if that is more; and its overhead. */
+export function podRequests({ spec }: Pod): Amounts {
+  let sidecars: Amounts = {};
+  let most: Amounts = {};
+  for (const container of spec?.initContainers ?? []) {
+    const now = combine(sidecars, requestsOf(container), (x, y) => x + y);
+    most = combine(most, now, Math.max);
+    if (container.restartPolicy === 'Always') sidecars = now;
+  }
+  const running = sum([sidecars, ...(spec?.containers ?? []).map(requestsOf)]);
+  return sum([combine(most, running, Math.max), parseAmounts(spec?.overhead ?? {})]);
+}
+
+interface Shortage {
+  readonly resource: string;
+  readonly requested: number;
+  readonly used: number;
+  readonly capacity: number;
+}
+
+function shortages(pod: Pod, others: readonly Pod[], allocatable: Amounts): readonly Shortage[] {
+  const used = sum(others.map(podRequests));
+  return Object.entries(podRequests(pod))
+    .map(([resource, requested]) => ({
+      resource,
+      requested,
+      used: used[resource] ?? 0,
+      capacity: allocatable[resource] ?? 0,
+    }))
+    .filter((one) => one.requested > 0 && one.requested + one.used > one.capacity);
+}
+
+/** What the node lacks for the pod, first CPU, then memory; undefined when it lacks nothing.
+ *  @param others pods of the node that have not ended */
+export function shortage(pod: Pod, others: readonly Pod[], allocatable: Amounts): Refusal | undefined {
+  const order = ['cpu', 'memory', 'ephemeral-storage'];
+  const rank = ({ resource }: Shortage): number => (order.indexOf(resource) + order.length) % order.length;
+  const [first] = shortages(pod, others, allocatable).toSorted((a, b) => rank(a) - rank(b));
+  if (first === undefined) return undefined;
+  const { resource, requested, used, capacity } = first;
+  return {
+    reason: `OutOf${resource}`,
+    message: `Pod was refused: the node has not enough ${resource}: requested ${requested}, used ${used}, capacity ${capacity}`,
+  };
+}
+
+/** Priorities from here on are the system's. */
+const CRITICAL_PRIORITY = 2_000_000_000;
+const QOS_ORDER = ['BestEffort', 'Burstable', 'Guaranteed'];
+
+const priorityOf = ({ spec }: Pod): number => spec?.priority ?? 0;
+
+/** Whether others may have to make room for the pod. */
+export const isCritical = (pod: Pod): boolean => priorityOf(pod) >= CRITICAL_PRIORITY;
+
+/** As few of the others as have to end for the pod to fit, those that matter least first; undefined when even all
+ *  that may be ended would not do.
+ *  @param isProtected pods that are never ended for another, such as static ones */
+export function victimsFor(
+  pod: Pod,
+  others: readonly Pod[],
+  allocatable: Amounts,
+  isProtected: (other: Pod) => boolean,
+): readonly Pod[] | undefined {
+  const candidates = others
+    .filter((other) => !isProtected(other) && !isCritical(other))
+    .toSorted(
+      (a, b) =>
+        priorityOf(a) - priorityOf(b) || QOS_ORDER.indexOf(qosClass(a)) - QOS_ORDER.indexOf(qosClass(b)),
+    );
+  const fitsWithout = (gone: ReadonlySet<Pod>): boolean =>
+    shortages(
+      pod,
+      others.filter((other) => !gone.has(other)),
+      allocatable,
+    ).length === 0;
+  const gone = new Set<Pod>();
+  for (const candidate of candidates) {
+    if (fitsWithout(gone)) break;
+    gone.add(candidate);
+  }
+  if (!fitsWithout(gone)) return undefined;
+  // Those that matter most are spared first.
+  for (const candidate of [...gone].toReversed()) {
+    gone.delete(candidate);
+    if (!fitsWithout(gone)) gone.add(candidate);
+  }
+  return candidates.filter((candidate) => gone.has(candidate));
+}

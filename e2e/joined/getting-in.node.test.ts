@@ -1,0 +1,93 @@
+/** An agent with nothing but a token becomes a node: its own certificate, its platconfig, its serving certificate.
+ *  Document 2, 3 and 5.9. */
+import { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { connect } from 'node:tls';
+import { expect, inject, test } from 'vitest';
+import { formatPlatconfig } from '#agent/certs/platconfig.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { runServerCommand } from '#plane/commands/run-command.ts';
+import { startTestPlane } from '#plane/testing/test-plane.ts';
+import { TestAgent } from '../../testing/agent.ts';
+import { createTempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+
+const words = VOCABULARIES.plat;
+const REQUESTS = `/apis/certificates.${words.apiGroupDomain}/v1/certificatesigningrequests`;
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** The certificate that a server shows. */
+async function shown(port: number): Promise<X509Certificate | undefined> {
+  const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false });
+  try {
+    await once(socket, 'secureConnect');
+    return socket.getPeerX509Certificate();
+  } finally {
+    socket.destroy();
+  }
+}
+
+test('an agent with a token gets in, and stays in without it', async () => {
+  await using plane = await startTestPlane(['--enable-bootstrap-token-auth']);
+  const server = async (command: 'token' | 'csr', ...argv: readonly string[]): Promise<string> => {
+    const lines: string[] = [];
+    await runServerCommand(command, [...argv, '--data-dir', plane.dir], (line) => lines.push(line));
+    return lines.join('\n');
+  };
+  const line = await eventually(() => server('token', 'create').catch(() => undefined));
+  const [, token = ''] = /--token (\S+)/.exec(line) ?? [];
+  const folder = await createTempDir('na-agent-');
+  const bootstrap = `${folder.path}/bootstrap`;
+  const tls = { authority: plane.credentials().ca, insecure: false };
+  await writeFile(bootstrap, formatPlatconfig({ server: plane.url, tls }, { token }));
+  const port = await freePort();
+  await using agent = await TestAgent.create({
+    endpoint: inject('criEndpoint'),
+    folder,
+    flags: [
+      '--hostname-override=getting-in',
+      `--platconfig=${folder.path}/platconfig`,
+      `--bootstrap-kubeconfig=${bootstrap}`,
+      `--cert-dir=${folder.path}/pki`,
+      '--rotate-certificates',
+      '--rotate-server-certificates',
+      `--port=${port}`,
+    ],
+  });
+  const isNode = async (): Promise<boolean> => (await plane.get('/api/v1/nodes/getting-in')).status === 200;
+  await eventually(isNode, { what: 'the node is registered' });
+
+  // Until somebody approves, the server shows a certificate of its own making.
+  expect((await shown(port))?.subject).toBe('CN=getting-in');
+  const name = await eventually(async () => {
+    const { items } = (await plane.get(REQUESTS)).json as {
+      items: { metadata: { name: string }; spec: { signerName: string } }[];
+    };
+    return items.find(({ spec }) => spec.signerName === `${words.domain}/${words.nodeServingSigner}`)
+      ?.metadata.name;
+  });
+  await server('csr', 'approve', name);
+  const authority = new X509Certificate(tls.authority);
+  const isSigned = async (): Promise<boolean> => (await shown(port))?.checkIssued(authority) === true;
+  await eventually(isSigned, { what: 'the server shows what was signed' });
+
+  // Neither the token nor a second request is needed at the next start.
+  await agent.stop('SIGKILL');
+  await writeFile(bootstrap, formatPlatconfig({ server: plane.url, tls }, { token: 'none' }));
+  await plane.call('DELETE', '/api/v1/nodes/getting-in');
+  await agent.start();
+  await eventually(isNode, { what: 'the node is registered again' });
+  expect(await isSigned()).toBe(true);
+  const { items } = (await plane.get(REQUESTS)).json as { items: unknown[] };
+  expect(items).toHaveLength(2);
+});
