@@ -1,0 +1,155 @@
+/** Starts jobs when they are due. */
+import { isDeepStrictEqual } from 'node:util';
+import { copyJson } from '#api/codec/copy-json.ts';
+import { asError } from '#api/kit/clock.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { formatTime } from '#api/meta/time.ts';
+import type { CronJob, CronJobStatus, Job } from '#api/schema/gen/batch-v1.ts';
+import type { ObjectReference } from '#api/schema/gen/core-v1.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
+import { unlessGone } from '../unless-gone.ts';
+import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
+import { controllerReference } from '../workloads-kit/claim.ts';
+import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { createHands, type Hands, refOf } from '../workloads-kit/family.ts';
+import { followChildren } from '../workloads-kit/follow-children.ts';
+import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import { isNamespaceEnding } from '../workloads-kit/pod-writer.ts';
+import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { writeStatus } from '../workloads-kit/write-status.ts';
+import { type CronPlan, cronFacts, decideCronJob, type StartedJob, startedJob } from './decide.ts';
+
+interface Parts {
+  readonly deps: WorkloadDeps;
+  readonly resource: Resource;
+  readonly jobResource: Resource;
+  readonly jobs: Children<Child>;
+  readonly owners: Owners;
+  readonly hands: Hands;
+  readonly loop: KeyLoop;
+}
+
+type Start = NonNullable<CronPlan['start']>;
+
+/** The job of a time. The time is told by an annotation of its own in later releases only. */
+function jobOf({ resource }: Parts, cron: ApiObject, { name }: Start): ApiObject {
+  const template = typed<CronJob>(cron).spec?.jobTemplate;
+  const { labels, annotations } = template?.metadata ?? {};
+  return {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name,
+      namespace: cron.metadata.namespace ?? '',
+      ...(labels === undefined ? {} : { labels: { ...labels } }),
+      ...(annotations === undefined ? {} : { annotations: { ...annotations } }),
+      ownerReferences: [controllerReference(resource, cron)],
+    },
+    spec: copyJson(template?.spec ?? {}),
+  };
+}
+
+const referenceTo = ({ metadata }: ApiObject): ObjectReference => ({
+  kind: 'Job',
+  namespace: metadata.namespace ?? '',
+  name: metadata.name ?? '',
+  uid: metadata.uid ?? '',
+  apiVersion: 'batch/v1',
+  resourceVersion: metadata.resourceVersion ?? '',
+});
+
+/** The job, made now or, before an interruption, by us; `undefined`: the name is somebody else's.
+ *  @throws StatusError */
+async function createJob(parts: Parts, cron: ApiObject, start: Start): Promise<ApiObject | undefined> {
+  const { hands, jobResource } = parts;
+  const { verbs, caller, fieldManager, events } = hands;
+  const job = jobOf(parts, cron, start);
+  jobResource.schema.applyDefaults(job);
+  const ref = { resource: jobResource, namespace: cron.metadata.namespace ?? '', name: start.name };
+  try {
+    const { object } = await verbs.create(ref, job, { dryRun: false, fieldManager }, caller);
+    events.record(cron, 'Normal', 'SuccessfulCreate', `Created job ${start.name}`);
+    return object;
+  } catch (thrown) {
+    if (thrown instanceof StatusError && thrown.reason === 'AlreadyExists') {
+      const found = (await verbs.get(ref)).object();
+      return found.metadata.ownerReferences?.some(({ uid }) => uid === cron.metadata.uid) === true
+        ? found
+        : undefined;
+    }
+    if (!isNamespaceEnding(thrown)) {
+      events.record(cron, 'Warning', 'FailedCreate', `Error creating job: ${asError(thrown).message}`);
+    }
+    throw thrown;
+  }
+}
+
+async function removeJob(
+  { hands, jobResource }: Parts,
+  cron: ApiObject,
+  { name, uid }: StartedJob,
+): Promise<void> {
+  const ref = { resource: jobResource, namespace: cron.metadata.namespace ?? '', name };
+  await unlessGone(async () => {
+    const request = { dryRun: false, preconditions: { uid }, propagationPolicy: 'Background' as const };
+    await hands.verbs.delete(ref, request, hands.caller);
+    hands.events.record(cron, 'Normal', 'SuccessfulDelete', `Deleted job ${name}`);
+  });
+}
+
+async function writeCronStatus(parts: Parts, owner: Owner, status: CronJobStatus): Promise<void> {
+  if (isDeepStrictEqual(status, typed<CronJob>(owner.cached.object()).status ?? {})) return;
+  parts.loop.expect(owner.key);
+  await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
+}
+
+async function execute(parts: Parts, owner: Owner, plan: CronPlan): Promise<void> {
+  const cron = owner.cached.object();
+  const { start, status } = plan;
+  for (const { type, reason, message } of plan.events) parts.hands.events.record(cron, type, reason, message);
+  if (start !== undefined || plan.remove.length > 0) parts.loop.expect(owner.key);
+  for (const job of plan.remove) await removeJob(parts, cron, job);
+  if (start === undefined) return writeCronStatus(parts, owner, status);
+  const job = await createJob(parts, cron, start);
+  return writeCronStatus(parts, owner, {
+    ...status,
+    ...(job === undefined ? {} : { active: [...(status.active ?? []), referenceTo(job)] }),
+    lastScheduleTime: formatTime(start.timeMs),
+  });
+}
+
+async function visit(parts: Parts, key: string): Promise<number | undefined> {
+  const { owners, jobs, deps } = parts;
+  const owner = owners.get(key);
+  if (owner === undefined) return undefined;
+  const started = jobs.ofOwner(owner.uid).map(({ cached }) => startedJob(typed<Job>(cached.object())));
+  const zones = deps.gates.has('CronJobTimeZone');
+  const cron = cronFacts(typed<CronJob>(owner.cached.object()), zones);
+  const plan = decideCronJob(cron, started, deps.clock.now());
+  try {
+    await execute(parts, owner, plan);
+  } catch (thrown) {
+    if (isNamespaceEnding(thrown)) return undefined;
+    throw thrown;
+  }
+  return plan.recheckMs;
+}
+
+/** Works until the signal fires. */
+export async function runCronJobs(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
+  const resource = findResource(deps, 'batch/v1', 'cronjobs');
+  const jobResource = findResource(deps, 'batch/v1', 'jobs');
+  if (resource === undefined || jobResource === undefined) return;
+  const hands = createHands(deps, 'cronjob-controller', signal);
+  const loop = createKeyLoop(deps, (key) => visit(parts, key));
+  const jobs = createChildren(deps.cache.resource(jobResource.storage), childFacts);
+  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
+    // Jobs are known by their owner alone.
+    selectorOf: () => undefined,
+    onChange: (key) => loop.due(key),
+  });
+  const parts: Parts = { deps, resource, jobResource, jobs, owners, hands, loop };
+  const following = followChildren(jobs, owners, (key) => loop.dueSoon(key));
+  await loop.run(signal, owners, jobs, following);
+}

@@ -1,0 +1,212 @@
+/** Which job a cron job starts, which it deletes, and what it says of itself. Pure.
+ *  Source: upstream's CronJob controller, release 1.24. */
+import { CronError, type CronSchedule, parseCron } from '#api/meta/cron.ts';
+import { formatTime, parseTime } from '#api/meta/time.ts';
+import type { CronJob, CronJobStatus, Job } from '#api/schema/gen/batch-v1.ts';
+import type { ObjectReference } from '#api/schema/gen/core-v1.ts';
+import { dueTimes } from './schedule.ts';
+
+export interface CronFacts {
+  readonly name: string;
+  readonly createdMs: number;
+  readonly deleting: boolean;
+  readonly suspended: boolean;
+  readonly schedule: string;
+  /** Absent: UTC, or what the schedule itself says. */
+  readonly zone?: string;
+  readonly policy: 'Allow' | 'Forbid' | 'Replace';
+  readonly startingDeadlineMs?: number;
+  /** Absent: all are kept. */
+  readonly keepSucceeded?: number;
+  readonly keepFailed?: number;
+  readonly status: CronJobStatus;
+}
+
+/** A job that the cron job controls. */
+export interface StartedJob {
+  readonly name: string;
+  readonly uid: string;
+  readonly ended?: 'Complete' | 'Failed';
+  readonly startMs: number;
+  readonly completedMs?: number;
+}
+
+export interface CronEvent {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface CronPlan {
+  readonly start?: { readonly name: string; readonly timeMs: number };
+  readonly remove: readonly StartedJob[];
+  /** Without what is started. */
+  readonly status: CronJobStatus;
+  readonly events: readonly CronEvent[];
+  /** Time until the next start, in ms. */
+  readonly recheckMs?: number;
+}
+
+export function cronFacts({ metadata = {}, spec, status = {} }: CronJob, zones: boolean): CronFacts {
+  const { startingDeadlineSeconds, successfulJobsHistoryLimit, failedJobsHistoryLimit, timeZone } =
+    spec ?? {};
+  return {
+    name: metadata.name ?? '',
+    createdMs: metadata.creationTimestamp === undefined ? 0 : parseTime(metadata.creationTimestamp),
+    deleting: metadata.deletionTimestamp !== undefined,
+    suspended: spec?.suspend === true,
+    schedule: spec?.schedule ?? '',
+    ...(zones && timeZone !== undefined ? { zone: timeZone } : {}),
+    policy: spec?.concurrencyPolicy ?? 'Allow',
+    ...(startingDeadlineSeconds === undefined ? {} : { startingDeadlineMs: startingDeadlineSeconds * 1000 }),
+    ...(successfulJobsHistoryLimit === undefined ? {} : { keepSucceeded: successfulJobsHistoryLimit }),
+    ...(failedJobsHistoryLimit === undefined ? {} : { keepFailed: failedJobsHistoryLimit }),
+    status,
+  };
+}
+
+export function startedJob({ metadata = {}, status = {} }: Job): StartedJob {
+  const ended = status.conditions?.find(
+    ({ type, status: is }) => (type === 'Complete' || type === 'Failed') && is === 'True',
+  )?.type;
+  return {
+    name: metadata.name ?? '',
+    uid: metadata.uid ?? '',
+    ...(ended === 'Complete' || ended === 'Failed' ? { ended } : {}),
+    startMs: status.startTime === undefined ? Number.POSITIVE_INFINITY : parseTime(status.startTime),
+    ...(status.completionTime === undefined ? {} : { completedMs: parseTime(status.completionTime) }),
+  };
+}
+
+/** The name tells the minute, so that no time is served twice. */
+export const jobNameAt = (name: string, timeMs: number): string => `${name}-${Math.floor(timeMs / 60_000)}`;
+
+interface Running {
+  readonly active: readonly ObjectReference[];
+  readonly events: readonly CronEvent[];
+  readonly lastSuccessMs: number;
+}
+
+/** Which of the jobs that were started are still under way. */
+function lookAtJobs({ status }: CronFacts, jobs: readonly StartedJob[]): Running {
+  const byUid = new Map(jobs.map((job) => [job.uid, job]));
+  const events: CronEvent[] = [];
+  const active = (status.active ?? []).filter(({ uid = '', name = '' }) => {
+    const job = byUid.get(uid);
+    if (job === undefined) {
+      events.push({ type: 'Normal', reason: 'MissingJob', message: `Active job went missing: ${name}` });
+      return false;
+    }
+    if (job.ended === undefined) return true;
+    const message = `Saw completed job: ${name}, status: ${job.ended}`;
+    events.push({ type: 'Normal', reason: 'SawCompletedJob', message });
+    return false;
+  });
+  const known = new Set((status.active ?? []).map(({ uid }) => uid));
+  for (const { uid, name, ended } of jobs) {
+    if (ended !== undefined || known.has(uid)) continue;
+    const message = `Saw a job that the controller did not create or forgot: ${name}`;
+    events.push({ type: 'Warning', reason: 'UnexpectedJob', message });
+  }
+  const successes = jobs
+    .filter(({ ended }) => ended === 'Complete')
+    .map(({ completedMs = 0 }) => completedMs);
+  return { active, events, lastSuccessMs: Math.max(0, ...successes) };
+}
+
+/** The oldest of those that have ended, beyond the limits. */
+export function outdatedJobs(
+  { keepSucceeded, keepFailed }: Pick<CronFacts, 'keepSucceeded' | 'keepFailed'>,
+  jobs: readonly StartedJob[],
+): readonly StartedJob[] {
+  const beyond = (ended: StartedJob['ended'], keep: number | undefined): readonly StartedJob[] => {
+    if (keep === undefined) return [];
+    const done = jobs
+      .filter((job) => job.ended === ended)
+      .toSorted((left, right) =>
+        left.startMs === right.startMs ? (left.name < right.name ? -1 : 1) : left.startMs - right.startMs,
+      );
+    return done.slice(0, Math.max(0, done.length - keep));
+  };
+  return [...beyond('Complete', keepSucceeded), ...beyond('Failed', keepFailed)];
+}
+
+interface Start {
+  readonly timeMs?: number;
+  readonly nextMs?: number;
+  readonly events: readonly CronEvent[];
+}
+
+function readSchedule(text: string): CronSchedule | CronEvent {
+  try {
+    return parseCron(text);
+  } catch (thrown) {
+    if (!(thrown instanceof CronError)) throw thrown;
+    const message = `unparseable schedule: ${thrown.message}`;
+    return { type: 'Warning', reason: 'UnparseableSchedule', message };
+  }
+}
+
+/** The time that is to be served now, if there is one. */
+function decideStart(cron: CronFacts, active: readonly ObjectReference[], nowMs: number): Start {
+  const { status, startingDeadlineMs: deadlineMs } = cron;
+  const schedule = readSchedule(cron.schedule);
+  if ('reason' in schedule) return { events: [schedule] };
+  const lastMs = status.lastScheduleTime === undefined ? cron.createdMs : parseTime(status.lastScheduleTime);
+  const isInterval = schedule.kind === 'interval';
+  // Where times are counted from the last one, that one must stay what it is.
+  const earliestMs = deadlineMs === undefined || isInterval ? lastMs : Math.max(lastMs, nowMs - deadlineMs);
+  const due = dueTimes(schedule, earliestMs, nowMs, cron.zone);
+  const next = due.nextMs === undefined ? {} : { nextMs: due.nextMs };
+  if (due.lastMs === undefined) return { ...next, events: [] };
+  const events: CronEvent[] = [];
+  const warn = (reason: string, message: string): void =>
+    void events.push({ type: 'Warning', reason, message });
+  if (due.tooMany) {
+    warn(
+      'TooManyMissedTimes',
+      'too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew',
+    );
+  }
+  if (deadlineMs !== undefined && due.lastMs + deadlineMs < nowMs) {
+    warn('MissSchedule', `Missed scheduled time to start a job: ${formatTime(due.lastMs)}`);
+    return { ...next, events };
+  }
+  if (active.some(({ name }) => name === jobNameAt(cron.name, due.lastMs ?? 0))) return { ...next, events };
+  if (cron.policy === 'Forbid' && active.length > 0) {
+    const message = 'Not starting job because prior execution is running and concurrency policy is Forbid';
+    events.push({ type: 'Normal', reason: 'JobAlreadyActive', message });
+    return { ...next, events };
+  }
+  return { timeMs: due.lastMs, ...next, events };
+}
+
+export function decideCronJob(cron: CronFacts, jobs: readonly StartedJob[], nowMs: number): CronPlan {
+  const { active, events, lastSuccessMs } = lookAtJobs(cron, jobs);
+  const { lastScheduleTime, lastSuccessfulTime } = cron.status;
+  const beforeMs = lastSuccessfulTime === undefined ? 0 : parseTime(lastSuccessfulTime);
+  const successMs = Math.max(beforeMs, lastSuccessMs);
+  const status: CronJobStatus = {
+    ...(active.length === 0 ? {} : { active }),
+    ...(lastScheduleTime === undefined ? {} : { lastScheduleTime }),
+    ...(successMs === 0 ? {} : { lastSuccessfulTime: formatTime(successMs) }),
+  };
+  const outdated = outdatedJobs(cron, jobs);
+  if (cron.deleting) return { remove: [], status, events };
+  if (cron.suspended) return { remove: outdated, status, events };
+  const start = decideStart(cron, active, nowMs);
+  const replaced =
+    start.timeMs === undefined || cron.policy !== 'Replace'
+      ? []
+      : jobs.filter(({ uid }) => active.some((each) => each.uid === uid));
+  const { active: _, ...rest } = status;
+  return {
+    ...(start.timeMs === undefined
+      ? {}
+      : { start: { name: jobNameAt(cron.name, start.timeMs), timeMs: start.timeMs } }),
+    remove: [...outdated, ...replaced],
+    status: replaced.length > 0 ? rest : status,
+    events: [...events, ...start.events],
+    ...(start.nextMs === undefined ? {} : { recheckMs: Math.max(0, start.nextMs - nowMs) }),
+  };
+}
