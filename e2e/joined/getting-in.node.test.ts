@@ -61,6 +61,8 @@ test('an agent with a token gets in, and stays in without it', async () => {
       `--cert-dir=${folder.path}/pki`,
       '--rotate-certificates',
       '--rotate-server-certificates',
+      '--enable-server',
+      '--address=127.0.0.1',
       `--port=${port}`,
     ],
   });
@@ -68,7 +70,8 @@ test('an agent with a token gets in, and stays in without it', async () => {
   await eventually(isNode, { what: 'the node is registered' });
 
   // Until somebody approves, the server shows a certificate of its own making.
-  expect((await shown(port))?.subject).toBe('CN=getting-in');
+  const first = await eventually(() => shown(port), { what: 'the server is up' });
+  expect(first.subject).toBe('CN=getting-in');
   const name = await eventually(async () => {
     const { items } = (await plane.get(REQUESTS)).json as {
       items: { metadata: { name: string }; spec: { signerName: string } }[];
@@ -87,7 +90,7 @@ test('an agent with a token gets in, and stays in without it', async () => {
   await plane.call('DELETE', '/api/v1/nodes/getting-in');
   await agent.start();
   await eventually(isNode, { what: 'the node is registered again' });
-  expect(await isSigned()).toBe(true);
+  await eventually(isSigned, { what: 'the server shows what was signed, at once' });
   const { items } = (await plane.get(REQUESTS)).json as { items: unknown[] };
   expect(items).toHaveLength(2);
 });
