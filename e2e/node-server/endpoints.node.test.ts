@@ -80,7 +80,7 @@ describe('the server', () => {
     expect(machine.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
     expect(machine.memory?.workingSetBytes).toBeGreaterThan(0);
     expect(machine.fs?.capacityBytes).toBeGreaterThan(0);
-    expect(machine.runtime?.imageFs?.usedBytes).toBeGreaterThan(0);
+    expect(machine.runtime?.imageFs?.capacityBytes).toBeGreaterThan(0);
     expect(pods).toMatchObject([{ podRef: { name: web }, containers: [{ name: 'main' }] }]);
     expect(pods[0]?.containers[0]?.memory?.workingSetBytes).toBeGreaterThan(0);
     expect(pods[0]?.containers[0]?.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);

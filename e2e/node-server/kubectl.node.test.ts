@@ -109,10 +109,12 @@ describe.each(WAYS)('by %s', (_way, env) => {
   });
 
   test('forwards a port, many times over', async () => {
-    await using forwarding = kubectl.start(['port-forward', `pod/${server}`, ':8080'], env);
+    await using forwarding = kubectl.start(['-v=4', 'port-forward', `pod/${server}`, ':8080'], env);
     const [, port = ''] = /:(\d+) ->/.exec(await forwarding.line()) ?? [];
     const answers = await Promise.all([1, 2, 3].map(() => get(Number(port))));
     expect(answers).toEqual(['served\n', 'served\n', 'served\n']);
+    // It would go the other way if this one did not work.
+    expect(forwarding.errors()).not.toMatch(/fallback/i);
   });
 
   test('no command leads nowhere', async () => {

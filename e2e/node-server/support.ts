@@ -28,9 +28,15 @@ async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** @param flags of the agent's server, beside those for who may use it */
-export function useNode(flags: readonly string[] = []): Node {
-  const plane = usePlane('kubernetes');
+export interface NodeOptions {
+  /** Further flags of the agent. */
+  readonly flags?: (plane: Plane) => readonly string[];
+  /** Users of the API server, by their tokens. */
+  readonly users?: Parameters<typeof usePlane>[1];
+}
+
+export function useNode({ flags, users = [] }: NodeOptions = {}): Node {
+  const plane = usePlane('kubernetes', users);
   let dir: TempDir;
   let agent: TestAgent;
   let port = 0;
@@ -49,7 +55,7 @@ export function useNode(flags: readonly string[] = []): Node {
         `--cert-dir=${dir.path}/pki`,
         `--client-ca-file=${dir.path}/ca.crt`,
         '--anonymous-auth=false',
-        ...flags,
+        ...(flags?.(plane) ?? []),
       ],
     });
     await plane.post('/api/v1/nodes', { metadata: { name: 'n1' } });

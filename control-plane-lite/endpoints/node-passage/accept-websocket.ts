@@ -17,9 +17,12 @@ export async function acceptClient(
     noServer: true,
     perMessageDeflate: false,
     maxPayload: LARGEST_MESSAGE,
-    handleProtocols: () => protocol,
   });
-  server.on('headers', (lines) => void lines.push(`Audit-Id: ${auditId}`));
+  // That of port forwarding has a slash in it, which the library does not take for a subprotocol.
+  Object.assign(message.headers, { 'sec-websocket-protocol': undefined });
+  server.on('headers', (lines) => {
+    lines.push(`Sec-WebSocket-Protocol: ${protocol}`, `Audit-Id: ${auditId}`);
+  });
   return new Promise((resolve) => {
     const refused = (): void => resolve(undefined);
     socket.once('close', refused);

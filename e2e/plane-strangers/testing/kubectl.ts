@@ -30,6 +30,8 @@ export type Command = string | readonly string[];
 export interface Watching extends AsyncDisposable {
   /** The next line that it prints, without surplus spaces. @throws Error when none comes in time */
   line(): Promise<string>;
+  /** What it printed of errors so far. */
+  errors(): string;
   /** Gives it input, which goes on. */
   say(text: string): void;
 }
@@ -126,6 +128,7 @@ function watch(child: ChildProcess): Watching {
       if (done === true) throw new Error(`it printed no further line: ${errors}`);
       return value.trim().replace(/ {2,}/g, ' ');
     },
+    errors: () => errors,
     say: (text) => void child.stdin?.write(text),
     async [Symbol.asyncDispose]() {
       child.kill('SIGKILL');
