@@ -8,6 +8,7 @@ export const ADMISSION_PLUGINS = [
   { name: 'ServiceAccount', on: true },
   { name: 'NodeRestriction', on: true },
   { name: 'TaintNodesByCondition', on: true },
+  { name: 'PodSecurity', on: true },
   { name: 'Priority', on: true },
   { name: 'DefaultTolerationSeconds', on: true },
   { name: 'DefaultStorageClass', on: true },

@@ -77,6 +77,7 @@ const parseJson = (text: string): unknown => {
 export const API_ALONE: readonly string[] = [
   '--controllers=bootstrapsigner,clusterrole-aggregation,csrapproving,csrcleaner,csrsigning,garbagecollector,namespace,tokencleaner',
   '--disable-admission-plugins=ServiceAccount,StorageObjectInUseProtection,TaintNodesByCondition',
+  '--no-scheduler',
 ];
 
 /** `flags` beside the folder, the address and the port, which may be given. Resolves when the server is ready. */

@@ -11,6 +11,7 @@ import { createLimitRanger } from '../admission/limit-ranger.ts';
 import { type AdmissionPluginName, enabledPlugins } from '../admission/names.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { createNodeRestriction } from '../admission/node-restriction.ts';
+import { createPodSecurity } from '../admission/pod-security.ts';
 import { createPriority } from '../admission/priority.ts';
 import { createRbacEscalation } from '../admission/rbac-escalation.ts';
 import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
@@ -58,6 +59,7 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
     });
   },
   TaintNodesByCondition: createTaintNodes,
+  PodSecurity: createPodSecurity,
   Priority: createPriority,
   DefaultTolerationSeconds: (deps, { config }) =>
     createDefaultTolerations(deps, {

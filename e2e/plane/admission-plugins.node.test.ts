@@ -157,6 +157,33 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('admission in the words of
     });
   });
 
+  test('PodSecurity: pods are refused, or warned of, as the labels of their namespace say', async () => {
+    const at = await plane.namespace();
+    const label = (mode: string): string => `pod-security.${words.domain}/${mode}`;
+    const labels = { [label('enforce')]: 'baseline', [label('warn')]: 'restricted' };
+    await plane.patch(at, { metadata: { labels } });
+    const create = (spec: object) => plane.post(`${at}/pods?dryRun=All`, pod('a', spec));
+    await expect.poll(async () => (await create({ hostNetwork: true })).status, WAIT).toBe(403);
+    expect((await create({ hostNetwork: true })).body.message).toContain(
+      'violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
+    );
+    const { status, headers } = await create({});
+    expect([status, String(headers['warning'])]).toEqual([
+      201,
+      expect.stringContaining('would violate PodSecurity \\"restricted:latest\\"'),
+    ]);
+    const template = { metadata: { labels: { a: 'b' } }, spec: pod('a', { hostNetwork: true }).spec };
+    const spec = { selector: { matchLabels: { a: 'b' } }, template };
+    const deployments = `/apis/apps/v1/${at.slice('/api/v1/'.length)}/deployments`;
+    const made = await plane.post(deployments, { metadata: { name: 'd' }, spec });
+    expect([made.status, String(made.headers['warning'])]).toEqual([
+      201,
+      expect.stringContaining('host namespaces'),
+    ]);
+    const bad = await plane.patch(at, { metadata: { labels: { [label('enforce')]: 'strict' } } });
+    expect(bad.status).toBe(422);
+  });
+
   test('TaintNodesByCondition: new nodes are not ready', async () => {
     const { body } = await plane.post('/api/v1/nodes', { metadata: { name: 'n' } });
     expect(body.spec['taints']).toEqual([{ key: taint('not-ready'), effect: 'NoSchedule' }]);

@@ -1,0 +1,96 @@
+/** Holds pods to the level that their namespace is labelled with: refuses them, warns, or notes it for the audit log.
+ *  Source: document 2, 2.7 (PodSecurity); upstream's plugin, release 1.24. */
+import { isDeepStrictEqual } from 'node:util';
+import { invalid } from '#api/meta/status-errors.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { ApiObject } from '../resources/contract.ts';
+import { isMembers, typed } from '../resources/view.ts';
+import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
+import type { AdmissionDeps } from './deps.ts';
+import { violationsOf } from './pod-security/evaluate.ts';
+import { formatLevel, isPrivileged, labelFaults, MODES, type Mode, policyOf } from './pod-security/levels.ts';
+import { refusal } from './refusal.ts';
+
+/** What makes pods: only warned of, for the pods themselves are refused. */
+const TEMPLATES = [
+  '/podtemplates',
+  '/replicationcontrollers',
+  'apps/replicasets',
+  'apps/deployments',
+  'apps/statefulsets',
+  'apps/daemonsets',
+  'batch/jobs',
+  'batch/cronjobs',
+];
+
+const memberOf = (value: unknown, name: string): unknown => (isMembers(value) ? value[name] : undefined);
+
+/** The pods that an object makes. */
+function templateOf(object: ApiObject, plural: string): Pod | undefined {
+  const { spec } = object;
+  const place =
+    plural === 'podtemplates'
+      ? object['template']
+      : plural === 'cronjobs'
+        ? memberOf(memberOf(memberOf(spec, 'jobTemplate'), 'spec'), 'template')
+        : memberOf(spec, 'template');
+  return isMembers(place) ? place : undefined;
+}
+
+export function createPodSecurity({ vocabulary, objects }: AdmissionDeps): AdmissionPlugin {
+  const namespaces = objects('', 'namespaces');
+
+  function look(request: AdmissionRequest, pod: Pod, modes: readonly Mode[], before?: Pod): void {
+    const labels = namespaces.get(request.namespace)?.labels ?? {};
+    const policy = policyOf(labels, vocabulary);
+    if (isPrivileged(policy)) return;
+    // What runs already is left alone until it is to be another.
+    if (before !== undefined && isDeepStrictEqual(pod.spec, before.spec)) return;
+    for (const mode of modes) {
+      const fault = violationsOf(pod, policy[mode], vocabulary);
+      if (fault === undefined) continue;
+      const text = `violates PodSecurity ${JSON.stringify(formatLevel(policy[mode]))}: ${fault}`;
+      if (mode === 'enforce') throw refusal(request, text);
+      if (mode === 'warn') request.warn(`would ${text.replace(/^violates/, 'violate')}`);
+      else
+        request.annotate(
+          `pod-security.${vocabulary.domain}/audit-violations`,
+          `would ${text.replace(/^violates/, 'violate')}`,
+        );
+    }
+  }
+
+  function lookAtPod(request: AdmissionRequest, object: ApiObject): void {
+    const before = request.old === undefined ? undefined : typed<Pod>(request.old);
+    look(request, typed<Pod>(object), MODES, before);
+  }
+
+  function lookAtNamespace(request: AdmissionRequest, { metadata }: ApiObject): void {
+    const faults = labelFaults(metadata.labels ?? {}, vocabulary);
+    const same = isDeepStrictEqual(metadata.labels, request.old?.metadata.labels);
+    if (faults.length > 0 && !same)
+      throw invalid({ group: '', name: 'Namespace' }, metadata.name ?? '', faults);
+  }
+
+  return {
+    name: 'PodSecurity',
+    operations: ['CREATE', 'UPDATE'],
+    resources: new Set(['/pods', '/namespaces', ...TEMPLATES]),
+    validate(request) {
+      const { object, subresource, resource } = request;
+      if (object === undefined) return;
+      const { plural } = resource.info;
+      if (plural === 'pods') {
+        if (subresource === '' || subresource === 'ephemeralcontainers') lookAtPod(request, object);
+        return;
+      }
+      if (subresource !== '') return;
+      if (plural === 'namespaces') {
+        lookAtNamespace(request, object);
+        return;
+      }
+      const pod = templateOf(object, plural);
+      if (pod !== undefined) look(request, pod, ['audit', 'warn']);
+    },
+  };
+}

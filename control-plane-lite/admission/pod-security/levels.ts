@@ -1,0 +1,74 @@
+/** The levels to which a namespace holds its pods, as its labels say. Pure. Source: document 2, 2.7 (PodSecurity);
+ *  upstream's pod security admission, release 1.24. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+
+export type Level = 'privileged' | 'baseline' | 'restricted';
+export type Mode = 'enforce' | 'audit' | 'warn';
+
+/** A level as it was in a release; its minor number, or the newest. */
+export interface LevelVersion {
+  readonly level: Level;
+  readonly minor: number;
+}
+
+export type Policy = Readonly<Record<Mode, LevelVersion>>;
+
+export const MODES = ['enforce', 'audit', 'warn'] as const;
+const LEVELS: ReadonlySet<string> = new Set(['privileged', 'baseline', 'restricted']);
+export const LATEST: number = Infinity;
+
+type Labels = Readonly<Record<string, string>>;
+
+const labelOf = (mode: Mode, { domain }: Vocabulary): string => `pod-security.${domain}/${mode}`;
+
+const isLevel = (text: string): text is Level => LEVELS.has(text);
+
+function minorOf(text: string): number | undefined {
+  if (text === 'latest') return LATEST;
+  const found = /^v1\.(0|[1-9][0-9]*)$/.exec(text);
+  return found === null ? undefined : Number(found[1]);
+}
+
+/** What the labels say; what can't be read holds pods to the most. */
+export function policyOf(labels: Labels, vocabulary: Vocabulary): Policy {
+  const read = (mode: Mode): LevelVersion => {
+    const label = labelOf(mode, vocabulary);
+    const level = labels[label] ?? 'privileged';
+    const minor = minorOf(labels[`${label}-version`] ?? 'latest') ?? LATEST;
+    // A level that nobody knows refuses more rather than less, but warnings of it would tell nothing.
+    if (!isLevel(level)) return { level: mode === 'enforce' ? 'restricted' : 'privileged', minor: LATEST };
+    return { level, minor };
+  };
+  return { enforce: read('enforce'), audit: read('audit'), warn: read('warn') };
+}
+
+export const isPrivileged = ({ enforce, audit, warn }: Policy): boolean =>
+  [enforce, audit, warn].every(({ level }) => level === 'privileged');
+
+/** Faults of the labels of a namespace. */
+export function labelFaults(labels: Labels, vocabulary: Vocabulary): readonly FieldError[] {
+  const faultOf = (label: string, value: string, detail: string): FieldError => ({
+    kind: 'FieldValueInvalid',
+    field: `metadata.labels[${label}]`,
+    badValue: value,
+    detail,
+  });
+  return MODES.flatMap((mode) => {
+    const label = labelOf(mode, vocabulary);
+    const level = labels[label];
+    const version = labels[`${label}-version`];
+    return [
+      ...(level === undefined || isLevel(level)
+        ? []
+        : [faultOf(label, level, 'must be one of privileged, baseline, restricted')]),
+      ...(version === undefined || minorOf(version) !== undefined
+        ? []
+        : [faultOf(`${label}-version`, version, 'must be "latest" or "v1.x"')]),
+    ];
+  });
+}
+
+/** `restricted:latest`, for people. */
+export const formatLevel = ({ level, minor }: LevelVersion): string =>
+  `${level}:${minor === LATEST ? 'latest' : `v1.${minor}`}`;
