@@ -1,6 +1,7 @@
 /** A node of the agent at a real API server: registered, taken over, alive by its lease, its status told, and what it
  *  does when the server goes away. */
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, createApiClient } from '#agent/api-client/client.ts';
@@ -26,6 +27,7 @@ import type { Lease } from '#api/schema/gen/coordination-v1.ts';
 import type { Event, Node } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 
 let plane: TestPlane;
@@ -44,8 +46,26 @@ beforeAll(async () => {
 });
 afterAll(() => plane[Symbol.asyncDispose]());
 
-async function connect(): Promise<ApiClient> {
-  const { config } = await loadClientConfig(plane.platconfigFile);
+/** Of a node, by its token. */
+async function createNodeConfig(file: string): Promise<string> {
+  const cluster = {
+    server: plane.url,
+    'certificate-authority-data': Buffer.from(plane.credentials().ca).toString('base64'),
+  };
+  const config = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': 'x',
+    clusters: [{ name: 'x', cluster }],
+    users: [{ name: 'x', user: { token: 'node-token' } }],
+    contexts: [{ name: 'x', context: { cluster: 'x', user: 'x' } }],
+  };
+  await writeFile(file, JSON.stringify(config), { mode: 0o600 });
+  return file;
+}
+
+async function connect(file = plane.platconfigFile): Promise<ApiClient> {
+  const { config } = await loadClientConfig(file);
   const io = { env: {}, hasTerminal: false, passOn: () => undefined };
   return createApiClient({ clock: systemClock, log: silentLogger, ...io }, config, { userAgent: 'test' });
 }
@@ -83,8 +103,9 @@ async function runNode(
   nodeName: string,
   config: Partial<AgentConfig> = {},
   deps: Partial<NodeRegistrationDeps> = {},
+  file = plane.platconfigFile,
 ): Promise<RunningNode> {
-  const [api, heartbeat] = await Promise.all([connect(), connect()]);
+  const [api, heartbeat] = await Promise.all([connect(file), connect(file)]);
   const events: NodeEvent[] = [];
   const logged: string[] = [];
   const patches: unknown[] = [];
@@ -212,10 +233,8 @@ describe('a node', () => {
       labels: { theirs: 'kept', mine: '1', [plat.labelHostname]: 'n2' },
       annotations: { note: 'kept' },
     });
-    expect(seen.spec).toMatchObject({
-      unschedulable: true,
-      taints: [{ key: 'theirs', effect: 'NoExecute' }],
-    });
+    expect(seen.spec?.unschedulable).toBe(true);
+    expect(seen.spec?.taints).toContainEqual({ key: 'theirs', effect: 'NoExecute' });
     expect(seen.status?.capacity).not.toHaveProperty('hugepages-2Mi');
     expect(second.events.filter(({ reason }) => reason === 'Rebooted')).toHaveLength(1);
     expect(second.logged).toContain('Node was registered before');
@@ -338,6 +357,37 @@ test('events of a node come to the server, repeats as a count', async () => {
   });
   stop.abort();
   await running;
+});
+
+test('a node does all of it with no more rights than a node has', async () => {
+  const own = plane;
+  await using dir = await createTempDir('na-nodes-');
+  await writeFile(`${dir.path}/tokens.csv`, 'node-token,system:node:n10,10,"system:nodes"\n');
+  plane = await startTestPlane([
+    '--authorization-mode=Node,RBAC',
+    '--token-auth-file',
+    `${dir.path}/tokens.csv`,
+  ]);
+  try {
+    const config = await createNodeConfig(`${dir.path}/config`);
+    const first = await runNode('n10', { nodeLeaseDurationSeconds: 1 }, {}, config);
+    await settled(first, 'n10');
+    await eventually(() => getLease('n10'));
+    await first[Symbol.asyncDispose]();
+    await plane.call('PATCH', '/api/v1/nodes/n10', {
+      contentType: 'application/merge-patch+json',
+      body: { metadata: { labels: { [plat.labelHostname]: 'wrong' } } },
+    });
+    await using second = await runNode('n10', {}, {}, config);
+    await eventually(async () => (await getNode('n10')).metadata?.labels?.[plat.labelHostname] === 'n10');
+    second.runtime = NO_NETWORK;
+    second.registration.runtimeChanged();
+    await eventually(async () => conditionOf(await getNode('n10'), 'Ready')?.status === 'False');
+    expect([...first.logged, ...second.logged]).not.toContain('API server refused what the agent asked');
+  } finally {
+    await plane[Symbol.asyncDispose]();
+    plane = own;
+  }
 });
 
 test.each<VocabularyName>(['kubernetes'])('a node speaks the words of %s', async (name) => {
