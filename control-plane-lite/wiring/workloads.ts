@@ -6,6 +6,8 @@ import { runDaemonSets } from '../controllers/daemon-set/controller.ts';
 import { runDeployments } from '../controllers/deployment/controller.ts';
 import { runJobs } from '../controllers/job/controller.ts';
 import type { ControllerName } from '../controllers/names.ts';
+import { runNodeLifecycle } from '../controllers/node-lifecycle/controller.ts';
+import { runPodGc } from '../controllers/pod-gc/controller.ts';
 import { REPLICA_SETS, REPLICATION_CONTROLLERS, runReplicas } from '../controllers/replica-set/controller.ts';
 import { runStatefulSets } from '../controllers/stateful-set/controller.ts';
 import { type Children, createChildren } from '../controllers/workloads-kit/children.ts';
@@ -26,6 +28,13 @@ const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
   daemonset: runDaemonSets,
   deployment: runDeployments,
   job: runJobs,
+  nodelifecycle: (deps, signal, { config }) =>
+    runNodeLifecycle(deps, signal, {
+      graceMs: config.nodeMonitorGracePeriod,
+      startupGraceMs: config.nodeStartupGracePeriod,
+    }),
+  podgc: (deps, signal, { config }) =>
+    runPodGc(deps, signal, { mostFinished: config.terminatedPodGcThreshold }),
   replicaset: (deps, signal, { pods }) => runReplicas(deps, signal, { kind: REPLICA_SETS, pods }),
   replicationcontroller: (deps, signal, { pods }) =>
     runReplicas(deps, signal, { kind: REPLICATION_CONTROLLERS, pods }),

@@ -1,0 +1,202 @@
+/** Notices nodes that fell silent, says so in their status and by taints, and sends pods away that do not put up with
+ *  the taints. Source: upstream's node lifecycle controller and taint manager, release 1.24. */
+import { createTokenBucket, type TokenBucket } from '#api/kit/token-bucket.ts';
+import { createWorkQueue, type WorkQueue } from '#api/kit/work-queue.ts';
+import { formatTime } from '#api/meta/time.ts';
+import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
+import type { Resource } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
+import { unlessGone } from '../unless-gone.ts';
+import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { createHands, type Hands, refOf } from '../workloads-kit/family.ts';
+import { changeObject } from '../workloads-kit/write-status.ts';
+import { leavesAtMs } from './eviction.ts';
+import { type Fleet, type FleetNode, followFleet } from './fleet.ts';
+import { type HealthLimits, lostConditions, silenceLeftMs } from './health.ts';
+import { followNodePods, type NodePod, type NodePods } from './node-pods.ts';
+import { decideTaints, isInTrouble } from './taints.ts';
+import { evictionRates } from './zones.ts';
+
+interface Parts {
+  readonly deps: WorkloadDeps;
+  readonly limits: HealthLimits;
+  readonly nodeResource: Resource;
+  readonly podResource: Resource;
+  readonly hands: Hands;
+  readonly fleet: Fleet;
+  readonly pods: NodePods;
+  /** Whether the next node of the zone may be emptied now. */
+  readonly mayEmpty: (zone: string) => boolean;
+}
+
+/** When a node is looked at again whose pods could not yet be sent away, in ms. */
+const EMPTY_AGAIN_MS = 5000;
+/** Looks at pods and nodes at a time. */
+const CONCURRENCY = 8;
+/** A key that is no node's name. */
+const EVERY_UNREADY = '';
+
+const isEmptied = ({ node }: FleetNode): boolean =>
+  node.spec?.taints?.some(({ effect }) => effect === 'NoExecute') === true;
+
+async function sayLost({ deps, hands, nodeResource }: Parts, { cached, node }: FleetNode): Promise<boolean> {
+  const now = formatTime(deps.clock.now());
+  if (lostConditions(node, now) === undefined) return false;
+  const ref = refOf(nodeResource, cached);
+  await changeObject(
+    hands,
+    ref,
+    node.metadata?.uid ?? '',
+    (draft) => {
+      const live = typed<Node>(draft);
+      draft['status'] = { ...live.status, conditions: lostConditions(live, now) ?? live.status?.conditions };
+    },
+    'status',
+  );
+  const message = `Node ${cached.name} status is now: NodeNotReady`;
+  hands.events.record(cached.object(), 'Normal', 'NodeNotReady', message);
+  return true;
+}
+
+/** Services are not to send anybody to pods of which nobody knows how they are. */
+async function sayUnready({ deps, hands, podResource }: Parts, pod: NodePod): Promise<void> {
+  const now = formatTime(deps.clock.now());
+  await changeObject(
+    hands,
+    refOf(podResource, pod.cached),
+    pod.uid,
+    (draft) => {
+      const { status } = typed<Pod>(draft);
+      const conditions = status?.conditions?.map((condition) =>
+        condition.type === 'Ready' && condition.status === 'True'
+          ? { ...condition, status: 'False', lastTransitionTime: now }
+          : condition,
+      );
+      draft['status'] = { ...status, conditions };
+    },
+    'status',
+  );
+  hands.events.record(pod.cached.object(), 'Warning', 'NodeNotReady', 'Node is not ready');
+}
+
+/** Returns whether the node's pods would have to leave but may not do so yet. */
+async function keepTaints(parts: Parts, found: FleetNode): Promise<boolean> {
+  const { deps, hands, nodeResource, fleet } = parts;
+  const rates = evictionRates(fleet.zones());
+  const anyZone = [...rates.values()].some((rate) => rate > 0);
+  const mayEvict = !isInTrouble(found.node) || (anyZone && (isEmptied(found) || parts.mayEmpty(found.zone)));
+  const prefix = `node.${deps.vocabulary.domain}`;
+  const rules = { prefix, mayEvict, now: formatTime(deps.clock.now()) };
+  if (decideTaints(found.node, rules) !== undefined) {
+    await changeObject(hands, refOf(nodeResource, found.cached), found.node.metadata?.uid ?? '', (draft) => {
+      const change = decideTaints(typed<Node>(draft), rules);
+      if (change !== undefined) draft['spec'] = { ...typed<Node>(draft).spec, taints: change.taints };
+    });
+  }
+  return !mayEvict;
+}
+
+async function visitNode(parts: Parts, name: string): Promise<number | undefined> {
+  const { fleet, deps, limits, pods } = parts;
+  const found = fleet.get(name);
+  const last = fleet.lastSign(name);
+  if (found === undefined || last === undefined) return undefined;
+  const leftMs = silenceLeftMs(found.node, last, deps.clock.monotonic(), limits);
+  // What was written comes back as a change, which is looked at again.
+  if (leftMs <= 0 && (await sayLost(parts, found))) return undefined;
+  const held = await keepTaints(parts, found);
+  if (!found.ready) {
+    await Promise.all(
+      pods
+        .on(name)
+        .filter(({ ready }) => ready)
+        .map((pod) => sayUnready(parts, pod)),
+    );
+  }
+  const dueMs = [...(leftMs > 0 ? [leftMs] : []), ...(held ? [EMPTY_AGAIN_MS] : [])];
+  return dueMs.length === 0 ? undefined : Math.min(...dueMs);
+}
+
+async function visitPod(
+  { fleet, deps, hands, podResource, pods }: Parts,
+  key: string,
+): Promise<number | undefined> {
+  const pod = pods.get(key);
+  if (pod === undefined || pod.deleting) return undefined;
+  const taints = fleet.get(pod.nodeName)?.node.spec?.taints ?? [];
+  const nowMs = deps.clock.now();
+  const atMs = leavesAtMs(taints, pod.tolerations, nowMs);
+  if (atMs === undefined) return undefined;
+  if (atMs > nowMs) return atMs - nowMs;
+  const message = `Marking for deletion Pod ${key}`;
+  hands.events.record(pod.cached.object(), 'Normal', 'TaintManagerEviction', message);
+  const request = { dryRun: false, preconditions: { uid: pod.uid } };
+  await unlessGone(() => deps.verbs.delete(refOf(podResource, pod.cached), request, hands.caller));
+  return undefined;
+}
+
+/** One bucket for each zone, of the zone's rate of now. */
+function createZoneLimits(deps: WorkloadDeps, fleet: () => Fleet): Parts['mayEmpty'] {
+  const buckets = new Map<string, { readonly rate: number; readonly bucket: TokenBucket }>();
+  return (zone) => {
+    const rate = evictionRates(fleet().zones()).get(zone) ?? 0;
+    if (rate === 0) return false;
+    const known = buckets.get(zone);
+    const bucket =
+      known?.rate === rate ? known.bucket : createTokenBucket(deps.clock, { ratePerSecond: rate, burst: 1 });
+    buckets.set(zone, { rate, bucket });
+    return bucket.tryTake();
+  };
+}
+
+function queueOf(
+  { clock, log }: WorkloadDeps,
+  work: (key: string) => Promise<number | undefined>,
+): WorkQueue {
+  return createWorkQueue({
+    clock,
+    work,
+    concurrency: CONCURRENCY,
+    onError: (key, err) => log.warn({ err, key }, 'Node or pod could not be looked after; it is tried again'),
+  });
+}
+
+/** Works until the signal fires. */
+export async function runNodeLifecycle(
+  deps: WorkloadDeps,
+  signal: AbortSignal,
+  limits: HealthLimits,
+): Promise<void> {
+  const { cache, clock, vocabulary } = deps;
+  const nodeResource = findResource(deps, 'v1', 'nodes');
+  const podResource = findResource(deps, 'v1', 'pods');
+  const leases = findResource(deps, `coordination.${vocabulary.apiGroupDomain}/v1`, 'leases');
+  if (nodeResource === undefined || podResource === undefined || leases === undefined) return;
+  const nodeQueue = queueOf(deps, async (name) => {
+    if (name !== EVERY_UNREADY) return visitNode(parts, name);
+    for (const unready of fleet.unready()) nodeQueue.add(unready);
+    return undefined;
+  });
+  const podQueue = queueOf(deps, (key) => visitPod(parts, key));
+  const pods = followNodePods(cache.resource(podResource.storage), ({ key }) => podQueue.add(key));
+  const fleet: Fleet = followFleet(
+    {
+      nodes: cache.resource(nodeResource.storage),
+      leases: cache.resource(leases.storage),
+      leaseNamespace: vocabulary.nodeLeaseNamespace,
+      topology: `topology.${vocabulary.domain}`,
+      nowMs: () => clock.monotonic(),
+    },
+    {
+      onNode: (name) => nodeQueue.add(name),
+      onTaints: (name) => pods.on(name).forEach(({ key }) => podQueue.add(key)),
+      onReadiness: () => nodeQueue.add(EVERY_UNREADY),
+    },
+  );
+  const mayEmpty = createZoneLimits(deps, () => fleet);
+  const hands = createHands(deps, 'node-controller', signal);
+  const parts: Parts = { deps, limits, nodeResource, podResource, hands, fleet, pods, mayEmpty };
+  await Promise.all([nodeQueue.run(signal), podQueue.run(signal)]);
+  pods.close();
+  fleet.close();
+}

@@ -1,0 +1,103 @@
+/** The nodes and their signs of life. Follows nodes and leases in the cache. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Lease } from '#api/schema/gen/coordination-v1.ts';
+import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { CachedObject, ResourceCache, WatchHandle } from '../../cache/contract.ts';
+import { typed } from '../../resources/view.ts';
+import { hear, type LastSign, readyCondition, signOf } from './health.ts';
+import type { ZoneCount } from './zones.ts';
+
+export interface FleetNode {
+  readonly node: Node;
+  readonly cached: CachedObject;
+  readonly zone: string;
+  readonly ready: boolean;
+}
+
+export interface Fleet extends WatchHandle {
+  get(name: string): FleetNode | undefined;
+  /** The last sign of life, up to now. */
+  lastSign(name: string): LastSign | undefined;
+  /** By zone. */
+  zones(): ReadonlyMap<string, ZoneCount>;
+  /** Names of the nodes that are not ready. */
+  unready(): readonly string[];
+}
+
+export interface FleetDeps {
+  readonly nodes: Pick<ResourceCache, 'follow'>;
+  readonly leases: Pick<ResourceCache, 'follow'>;
+  readonly leaseNamespace: string;
+  /** What the labels of a zone begin with: `topology.plat.io`. */
+  readonly topology: string;
+  /** Monotonic, in ms. */
+  readonly nowMs: () => number;
+}
+
+export interface FleetListener {
+  /** A node came or changed otherwise than by a heartbeat. */
+  onNode(name: string): void;
+  /** Its taints are others now. */
+  onTaints(name: string): void;
+  /** It became ready, or is so no longer, or came, or went. */
+  onReadiness(): void;
+}
+
+export function followFleet(deps: FleetDeps, listener: FleetListener): Fleet {
+  const nodes = new Map<string, FleetNode>();
+  const signs = new Map<string, LastSign>();
+  const leaseTimes = new Map<string, string>();
+
+  const read = (cached: CachedObject): FleetNode => {
+    const node = typed<Node>(cached.object());
+    const place = ['region', 'zone'].map((part) => cached.labels[`${deps.topology}/${part}`] ?? '');
+    return { node, cached, zone: place.join('/'), ready: readyCondition(node)?.status === 'True' };
+  };
+
+  function listen(name: string): void {
+    const found = nodes.get(name);
+    if (found === undefined) return;
+    signs.set(name, hear(signs.get(name), signOf(found.node, leaseTimes.get(name)), deps.nowMs()));
+  }
+
+  const following = [
+    deps.leases.follow(({ type, current }) => {
+      if (current.namespace !== deps.leaseNamespace) return;
+      const { renewTime } = typed<Lease>(current.object()).spec ?? {};
+      if (type === 'DELETED' || renewTime === undefined) leaseTimes.delete(current.name);
+      else leaseTimes.set(current.name, renewTime);
+      listen(current.name);
+    }),
+    deps.nodes.follow(({ type, current }) => {
+      const before = nodes.get(current.name);
+      if (type === 'DELETED') {
+        nodes.delete(current.name);
+        signs.delete(current.name);
+        listener.onReadiness();
+        return;
+      }
+      const now = read(current);
+      nodes.set(current.name, now);
+      listen(current.name);
+      listener.onNode(current.name);
+      if (before?.ready !== now.ready || before.zone !== now.zone) listener.onReadiness();
+      if (!isDeepStrictEqual(before?.node.spec?.taints, now.node.spec?.taints))
+        listener.onTaints(current.name);
+    }),
+  ];
+
+  return {
+    get: (name) => nodes.get(name),
+    lastSign: (name) => signs.get(name),
+    zones() {
+      const counts = new Map<string, { nodes: number; unready: number }>();
+      for (const { zone, ready } of nodes.values()) {
+        const count = counts.get(zone) ?? { nodes: 0, unready: 0 };
+        counts.set(zone, { nodes: count.nodes + 1, unready: count.unready + (ready ? 0 : 1) });
+      }
+      return counts;
+    },
+    unready: () => [...nodes.values()].filter(({ ready }) => !ready).map(({ cached }) => cached.name),
+    close: () => following.forEach((each) => each.close()),
+  };
+}
