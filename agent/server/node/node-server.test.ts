@@ -1,0 +1,233 @@
+import { once } from 'node:events';
+import { Agent, request } from 'node:https';
+import { createServer } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
+import { afterEach, describe, expect, test } from 'vitest';
+import { silentLogger } from '#api/kit/logger.ts';
+import { createAuthority, type Identity, issueIdentity } from '#api/pki/certificate.ts';
+import type { PodEntry } from '../../pods/pod-manager.ts';
+import {
+  type NodeServer,
+  type NodeServerDeps,
+  type NodeServerOptions,
+  startNodeServer,
+} from './node-server.ts';
+
+const FROM = new Date(Date.now() - 3_600_000);
+const UNTIL = new Date(Date.now() + 3_600_000);
+const authority = createAuthority({ commonName: 'ca' }, FROM, UNTIL);
+const stranger = createAuthority({ commonName: 'ca' }, FROM, UNTIL);
+const serving = (): Identity =>
+  issueIdentity(authority, {
+    subject: { commonName: 'n1' },
+    ipAddresses: ['127.0.0.1'],
+    extendedUsages: ['serverAuth'],
+    notBefore: FROM,
+    notAfter: UNTIL,
+  });
+const client = (by: Identity, notAfter = UNTIL): Identity =>
+  issueIdentity(by, {
+    subject: { commonName: 'ada', organizations: ['g'] },
+    extendedUsages: ['clientAuth'],
+    notBefore: FROM,
+    notAfter,
+  });
+
+const nothing = (): never => {
+  throw new Error('not to be called');
+};
+
+const entry: PodEntry = {
+  pod: { metadata: { namespace: 'default', name: 'web', uid: 'u1' } },
+  origin: { source: 'file', location: '', document: '' },
+  status: {},
+  deletion: undefined,
+};
+
+const options: NodeServerOptions = {
+  address: '127.0.0.1',
+  port: 0,
+  readOnlyPort: 0,
+  nodeName: 'n1',
+  metricsPrefix: 'agent',
+  access: { tokens: false, anonymous: false, mode: 'AlwaysAllow' },
+  cipherSuites: [],
+  minVersion: '',
+  debuggingHandlers: true,
+  profilingHandler: true,
+  systemLogs: undefined,
+  streamIdleMs: 0,
+};
+
+const servers: NodeServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+interface Started {
+  readonly port: number;
+  readonly execs: () => number;
+  /** Gives the server another certificate. */
+  readonly renew: () => void;
+}
+
+async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
+  let current = serving();
+  let execs = 0;
+  const listeners = new Set<() => void>();
+  const deps: NodeServerDeps = {
+    log: silentLogger,
+    tls: {
+      current: () => current,
+      onChange(listener) {
+        listeners.add(listener);
+        return () => void listeners.delete(listener);
+      },
+      run: () => Promise.resolve(),
+    },
+    clientAuthorities: { text: () => authority.certificate, onChange: () => () => undefined },
+    reviews: undefined,
+    configz: () => ({}),
+    entries: () => [entry],
+    find: () => entry,
+    sandboxes: () => [],
+    containers: () => [],
+    logs: nothing,
+    exec() {
+      execs += 1;
+      return Promise.reject(new Error('no runtime'));
+    },
+    attach: nothing,
+    portForward: nothing,
+    run: nothing,
+    collect: nothing,
+    probes: () => [],
+  };
+  const server = await startNodeServer(deps, { ...options, ...more });
+  servers.push(server);
+  return {
+    port: server.port,
+    execs: () => execs,
+    renew() {
+      current = serving();
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+interface Ask {
+  readonly identity?: Identity;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly agent?: Agent;
+  readonly method?: string;
+}
+
+/** Status and body. */
+function ask(port: number, path: string, { identity, headers = {}, agent, method = 'GET' }: Ask = {}) {
+  const proof = identity === undefined ? {} : { cert: identity.certificate, key: identity.key };
+  const common = { host: '127.0.0.1', port, path, method, ca: authority.certificate, headers };
+  return new Promise<readonly [number, string]>((resolve, reject) => {
+    request({ ...common, ...proof, agent: agent ?? false }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.once('end', () => resolve([response.statusCode ?? 0, text]));
+    })
+      .once('error', reject)
+      .end();
+  });
+}
+
+async function secured(port: number): Promise<TLSSocket> {
+  const socket = connect({ port, host: '127.0.0.1', ca: authority.certificate });
+  await once(socket, 'secureConnect');
+  return socket;
+}
+
+const serialOf = (socket: TLSSocket): string => socket.getPeerCertificate().serialNumber;
+
+describe('startNodeServer', () => {
+  test.each<[string, Identity, number]>([
+    ['of its authority', client(authority), 200],
+    ['of another with the same name', client(stranger), 401],
+    ['that has run out', client(authority, new Date(Date.now() - 1000)), 401],
+    ['that is for servers', serving(), 401],
+  ])('takes or refuses a certificate %s', async (_, identity, status) => {
+    const { port } = await start();
+    expect((await ask(port, '/pods', { identity }))[0]).toBe(status);
+  });
+
+  test('takes nobody with a bad certificate for anybody', async () => {
+    const { port } = await start({ access: { ...options.access, anonymous: true } });
+    expect((await ask(port, '/pods'))[0]).toBe(200);
+    expect((await ask(port, '/pods', { identity: client(stranger) }))[0]).toBe(401);
+  });
+
+  test('asks the runtime for no stream before it knows who wants it', async () => {
+    const { port, execs } = await start();
+    const headers = { connection: 'Upgrade', upgrade: 'SPDY/3.1' };
+    const path = '/exec/default/web/c?output=1&command=id';
+    expect(await ask(port, path, { headers, method: 'POST' })).toEqual([401, 'Unauthorized\n']);
+    expect(execs()).toBe(0);
+    const identity = client(authority);
+    expect((await ask(port, path, { headers, method: 'POST', identity }))[0]).toBe(500);
+    expect(execs()).toBe(1);
+  });
+
+  test('shows another certificate to those who come after it, and keeps those who are there', async () => {
+    const { port, renew } = await start();
+    const identity = client(authority);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    await ask(port, '/pods', { identity, agent });
+    const before = await secured(port);
+    renew();
+    const after = await secured(port);
+    expect(serialOf(after)).not.toBe(serialOf(before));
+    expect((await ask(port, '/pods', { identity, agent }))[0]).toBe(200);
+    expect(before.destroyed).toBe(false);
+    for (const socket of [before, after]) socket.destroy();
+    agent.destroy();
+  });
+
+  test.each([
+    '/exec/default/web/c',
+    '/containerLogs/default/web/c',
+    '/configz',
+    '/debug/pprof/',
+    '/run/a/b/c',
+  ])('has no %s where handlers for debugging are off', async (path) => {
+    const { port } = await start({ debuggingHandlers: false });
+    const identity = client(authority);
+    expect(await ask(port, path, { identity })).toEqual([405, 'Debug endpoints are disabled.\n']);
+  });
+
+  test('has no profiles where they are off', async () => {
+    const { port } = await start({ profilingHandler: false });
+    expect((await ask(port, '/debug/pprof/', { identity: client(authority) }))[0]).toBe(404);
+  });
+
+  test('speaks no older TLS than it may', async () => {
+    const { port } = await start({ minVersion: 'VersionTLS13' });
+    const old = connect({ port, host: '127.0.0.1', ca: authority.certificate, maxVersion: 'TLSv1.2' });
+    await expect(once(old, 'secureConnect')).rejects.toThrow(/version|closed|reset/i);
+  });
+
+  test('keeps to its cipher suites', async () => {
+    const suite = 'TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384';
+    const { port } = await start({ cipherSuites: [suite] });
+    const options12 = { port, host: '127.0.0.1', ca: authority.certificate, maxVersion: 'TLSv1.2' } as const;
+    const socket = connect(options12);
+    await once(socket, 'secureConnect');
+    expect(socket.getCipher().name).toBe('ECDHE-ECDSA-AES256-GCM-SHA384');
+    socket.destroy();
+    await expect(start({ cipherSuites: ['TLS_NO_SUCH'] })).rejects.toThrow('TLS_NO_SUCH is not known');
+  });
+
+  test('gives up both ports when one is taken', async () => {
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
+    const address = taken.address();
+    const readOnlyPort = typeof address === 'object' ? (address?.port ?? 0) : 0;
+    await expect(start({ readOnlyPort })).rejects.toThrow('EADDRINUSE');
+    await new Promise((resolve) => taken.close(resolve));
+  });
+});
