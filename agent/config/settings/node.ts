@@ -23,7 +23,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
       { name: 'experimental-bootstrap-kubeconfig', deprecated: 'removal' },
     ],
     isPath: true,
-    acted: false,
+    acted: true,
     help: 'Client configuration used to get a first certificate when --platconfig does not exist yet.',
   },
   {
@@ -33,7 +33,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: '/var/lib/nodeagent/pki',
     flags: [{ name: 'cert-dir', inSpec: true }],
     isPath: true,
-    acted: false,
+    acted: true,
     help: 'Directory of the TLS certificates of the agent.',
   },
   {
@@ -43,7 +43,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: false,
     inFile: true,
     flags: [{ name: 'rotate-certificates', deprecated: 'config-file' }],
-    acted: false,
+    acted: true,
     help: 'Renew the client certificate before it expires.',
   },
   {
