@@ -1,0 +1,182 @@
+/** Volumes of a pod's claims: where they can be reached, and which one a waiting claim gets. */
+import { describe, expect, test } from 'vitest';
+import type { PersistentVolume, PersistentVolumeClaim, VolumeNodeAffinity } from '#api/schema/gen/core-v1.ts';
+import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
+import { chooseVolumes } from './claims.ts';
+import { findNode } from './find-node.ts';
+import { formatFailure } from './messages.ts';
+import { fleetOf, HOST, nodeObject, pod, WORDS, ZONE } from './scheduler.fixture.ts';
+import type { Volumes } from './volumes.ts';
+
+const claim = (
+  name: string,
+  spec: PersistentVolumeClaim['spec'] = {},
+  phase?: 'Bound',
+): PersistentVolumeClaim => ({
+  metadata: { name, namespace: 'default' },
+  spec: {
+    storageClassName: 'late',
+    accessModes: ['ReadWriteOnce'],
+    resources: { requests: { storage: '1Gi' } },
+    ...spec,
+  },
+  ...(phase === undefined ? {} : { status: { phase } }),
+});
+
+const onNode = (name: string): VolumeNodeAffinity => ({
+  required: { nodeSelectorTerms: [{ matchExpressions: [{ key: HOST, operator: 'In', values: [name] }] }] },
+});
+
+const volume = (
+  name: string,
+  spec: PersistentVolume['spec'] = {},
+  labels: Readonly<Record<string, string>> = {},
+): PersistentVolume => ({
+  metadata: { name, labels },
+  spec: {
+    capacity: { storage: '1Gi' },
+    accessModes: ['ReadWriteOnce'],
+    storageClassName: 'late',
+    ...spec,
+  },
+});
+
+const CLASSES: readonly StorageClass[] = [
+  { metadata: { name: 'late' }, provisioner: WORDS.noProvisioner, volumeBindingMode: 'WaitForFirstConsumer' },
+  { metadata: { name: 'made' }, provisioner: 'vendor.example', volumeBindingMode: 'WaitForFirstConsumer' },
+  { metadata: { name: 'early' }, provisioner: 'vendor.example', volumeBindingMode: 'Immediate' },
+];
+
+function volumesOf(
+  claims: readonly PersistentVolumeClaim[],
+  volumes: readonly PersistentVolume[],
+  reserved: Readonly<Record<string, string>> = {},
+): Volumes {
+  return {
+    claim: (key) => claims.find(({ metadata }) => key === `default/${metadata?.name ?? ''}`),
+    volume: (name) => volumes.find(({ metadata }) => metadata?.name === name),
+    volumesOfClass: (name) => volumes.filter(({ spec }) => spec?.storageClassName === name),
+    storageClass: (name) => CLASSES.find(({ metadata }) => metadata?.name === name),
+    reservedFor: (name) => reserved[name],
+  };
+}
+
+function place(claims: readonly PersistentVolumeClaim[], volumes: Volumes): string {
+  const nodes = [
+    nodeObject('n1', { labels: { [ZONE]: 'a' } }),
+    nodeObject('n2', { labels: { [ZONE]: 'b' } }),
+  ];
+  const fleet = fleetOf(nodes, { volumes });
+  const asking = pod('new', {
+    volumes: claims.map(({ metadata }, index) => ({
+      name: `v${index}`,
+      persistentVolumeClaim: { claimName: metadata?.name ?? '' },
+    })),
+  });
+  const decision = findNode(asking, fleet, { random: () => 0.99, start: 0 });
+  return decision.kind === 'node' ? decision.node.name : formatFailure(2, decision.failure.refusals);
+}
+
+const both = (reason: string): string => `0/2 nodes are available: 2 ${reason}.`;
+
+describe('a pod with claims goes', () => {
+  test.each<[string, PersistentVolumeClaim, readonly PersistentVolume[], string]>([
+    [
+      'where its volume can be reached',
+      claim('c', { volumeName: 'v' }, 'Bound'),
+      [volume('v', { nodeAffinity: onNode('n2') })],
+      'n2',
+    ],
+    [
+      'into the zone of its volume',
+      claim('c', { volumeName: 'v' }, 'Bound'),
+      [volume('v', {}, { [ZONE]: 'b' })],
+      'n2',
+    ],
+    [
+      'into one of the zones',
+      claim('c', { volumeName: 'v' }, 'Bound'),
+      [volume('v', {}, { [ZONE]: 'x__b' })],
+      'n2',
+    ],
+    [
+      'nowhere if no node reaches it',
+      claim('c', { volumeName: 'v' }, 'Bound'),
+      [volume('v', { nodeAffinity: onNode('n3') })],
+      both('node(s) had volume node affinity conflict'),
+    ],
+    [
+      'nowhere if its zone has no node',
+      claim('c', { volumeName: 'v' }, 'Bound'),
+      [volume('v', {}, { [ZONE]: 'c' })],
+      both('node(s) had no available volume zone'),
+    ],
+    [
+      'nowhere if its volume is gone',
+      claim('c', { volumeName: 'v' }, 'Bound'),
+      [],
+      both('node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)'),
+    ],
+    [
+      'nowhere before a claim is bound that does not wait',
+      claim('c', { storageClassName: 'early' }),
+      [],
+      both('pod has unbound immediate PersistentVolumeClaims'),
+    ],
+    [
+      'where there is a volume for a claim that waits',
+      claim('c'),
+      [volume('v', { nodeAffinity: onNode('n2') })],
+      'n2',
+    ],
+    ['where one can be made', claim('c', { storageClassName: 'made' }), [], 'n1'],
+    [
+      'nowhere if there is none',
+      claim('c'),
+      [volume('v', { capacity: { storage: '1Mi' } })],
+      both("node(s) didn't find available persistent volumes to bind"),
+    ],
+  ])('%s', (_, wanted, volumes, expected) => {
+    expect(place([wanted], volumesOf([wanted], volumes))).toBe(expected);
+  });
+
+  test('nowhere if two claims would need the same volume', () => {
+    const claims = [claim('c1'), claim('c2')];
+    expect(place(claims, volumesOf(claims, [volume('v')]))).toBe(
+      both("node(s) didn't find available persistent volumes to bind"),
+    );
+  });
+});
+
+describe('chooseVolumes', () => {
+  const fleet = fleetOf([nodeObject('n1')]);
+  const [node] = fleet.nodes;
+  const choose = (wanted: PersistentVolumeClaim, volumes: Volumes): string | undefined => {
+    const storageClass = CLASSES[0];
+    if (node === undefined || storageClass === undefined) return undefined;
+    const [choice] = chooseVolumes([{ claim: wanted, storageClass }], node, { volumes, words: WORDS }) ?? [];
+    return choice?.kind === 'volume' ? choice.volume.metadata?.name : undefined;
+  };
+  const big = volume('big', { capacity: { storage: '5Gi' } });
+  const small = volume('small', { capacity: { storage: '2Gi' } });
+
+  test('takes the smallest that is large enough', () => {
+    expect(choose(claim('c'), volumesOf([], [big, small]))).toBe('small');
+    const wanted = claim('c', { resources: { requests: { storage: '3Gi' } } });
+    expect(choose(wanted, volumesOf([], [big, small]))).toBe('big');
+  });
+
+  test.each<[string, PersistentVolumeClaim, PersistentVolume]>([
+    ['of another mode', claim('c', { volumeMode: 'Block' }), small],
+    ['with other access', claim('c', { accessModes: ['ReadWriteMany'] }), small],
+    ['without the labels', claim('c', { selector: { matchLabels: { a: 'b' } } }), small],
+    ['that is for another claim', claim('c'), volume('v', { claimRef: { namespace: 'default', name: 'd' } })],
+  ])('takes none %s', (_, wanted, found) => {
+    expect(choose(wanted, volumesOf([], [found]))).toBeUndefined();
+  });
+
+  test('takes none that was just chosen for another', () => {
+    expect(choose(claim('c'), volumesOf([], [small], { small: 'default/d' }))).toBeUndefined();
+    expect(choose(claim('c'), volumesOf([], [small], { small: 'default/c' }))).toBe('small');
+  });
+});
