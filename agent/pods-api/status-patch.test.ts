@@ -1,0 +1,91 @@
+import { describe, expect, test } from 'vitest';
+import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import { mergedStatus, statusPatch } from './status-patch.ts';
+
+const THEN = '2026-01-01T00:00:00Z';
+const NOW = '2026-01-02T00:00:00Z';
+const ready = (status: 'True' | 'False', lastTransitionTime = NOW) => ({
+  type: 'Ready' as const,
+  status,
+  lastTransitionTime,
+});
+const pod = (gates: readonly string[] = []): Pod => ({
+  spec: { containers: [], readinessGates: gates.map((conditionType) => ({ conditionType })) },
+});
+const patchOf = (own: PodStatus, known: Readonly<Record<string, unknown>>, of: Pod = pod()) =>
+  statusPatch(mergedStatus(of, own, known), known);
+
+describe('the patch of a status', () => {
+  test('is none when the server has it all', () => {
+    const own: PodStatus = { phase: 'Running', conditions: [ready('True')], podIPs: [{ ip: '10.0.0.1' }] };
+    const known = { phase: 'Running', conditions: [ready('True', THEN)], podIPs: [{ ip: '10.0.0.1' }] };
+    expect(patchOf(own, known)).toBeUndefined();
+  });
+
+  test('has what differs alone', () => {
+    const own: PodStatus = { phase: 'Running', hostIP: '10.0.0.9', conditions: [ready('True')] };
+    const known = { phase: 'Pending', hostIP: '10.0.0.9', conditions: [ready('True', THEN)] };
+    expect(patchOf(own, known)).toEqual({ phase: 'Running' });
+  });
+
+  test('keeps the time of a condition that did not flip, and takes the new one of one that did', () => {
+    const known = { conditions: [{ ...ready('False', THEN), reason: 'ContainersNotReady' }] };
+    const own: PodStatus = { conditions: [{ ...ready('False'), reason: 'PodFailed' }] };
+    expect(patchOf(own, known)).toEqual({
+      conditions: [{ ...ready('False', THEN), reason: 'PodFailed' }],
+    });
+    expect(patchOf({ conditions: [ready('True')] }, known)).toEqual({
+      conditions: [{ ...ready('True', NOW), reason: null }],
+    });
+  });
+
+  test('leaves conditions of others alone', () => {
+    const known = { conditions: [ready('True', THEN), { type: 'test.io/fine', status: 'True' }] };
+    expect(patchOf({ conditions: [ready('True')] }, known)).toBeUndefined();
+  });
+
+  test('replaces addresses, and takes back what is no more', () => {
+    const known = { podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }], reason: 'Old' };
+    expect(patchOf({ podIP: '10.0.0.2', podIPs: [{ ip: '10.0.0.2' }] }, known)).toEqual({
+      podIP: '10.0.0.2',
+      podIPs: [{ $patch: 'replace' }, { ip: '10.0.0.2' }],
+      reason: null,
+    });
+  });
+
+  test('keeps the start that the server knows', () => {
+    expect(patchOf({ startTime: NOW }, { startTime: THEN })).toBeUndefined();
+  });
+
+  test('is not ready before every gate is open', () => {
+    const gated = pod(['test.io/a', 'test.io/b']);
+    const known = { conditions: [ready('False', THEN), { type: 'test.io/a', status: 'True' }] };
+    expect(patchOf({ conditions: [ready('True')] }, known, gated)).toEqual({
+      conditions: [
+        {
+          ...ready('False', THEN),
+          reason: 'ReadinessGatesNotReady',
+          message: 'the status of pod readiness gate "test.io/b" is not "True"',
+        },
+      ],
+    });
+    const open = { conditions: [...known.conditions, { type: 'test.io/b', status: 'True' }] };
+    expect(patchOf({ conditions: [ready('True')] }, open, gated)).toEqual({
+      conditions: [ready('True', NOW)],
+    });
+  });
+
+  test('does not forget how containers ended of which nothing is left here', () => {
+    const ended = { name: 'c', containerID: 'x://1', state: { terminated: { exitCode: 3 } } };
+    const own: PodStatus = {
+      phase: 'Failed',
+      containerStatuses: [
+        { name: 'c', ready: false, restartCount: 0, image: '', imageID: '', state: { waiting: {} } },
+      ],
+    };
+    expect(patchOf(own, { phase: 'Failed', containerStatuses: [ended] })).toBeUndefined();
+    expect(
+      patchOf({ ...own, phase: 'Running' }, { phase: 'Running', containerStatuses: [ended] }),
+    ).toBeDefined();
+  });
+});

@@ -1,0 +1,141 @@
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { silentLogger } from '#api/kit/logger.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createTempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+import type { Json } from '../api-client/client.ts';
+import { createPodStore } from '../pods-api/pod-store.ts';
+import { createApiSource } from './api.ts';
+import { isMirror, readApiPod } from './api-pod.ts';
+import { createSavedPods } from './api-saved.ts';
+import type { SourceSnapshot } from './types.ts';
+
+const vocabulary = VOCABULARIES.plat;
+const object = (uid: string, version: number, more: object = {}, spec: object = {}): Json => ({
+  metadata: { name: `p${uid}`, namespace: 'default', uid, resourceVersion: String(version), ...more },
+  spec: { containers: [{ name: 'c', image: 'i' }], nodeName: 'n1', ...spec },
+  status: { phase: 'Running' },
+});
+
+async function setUp(dir: string) {
+  const store = createPodStore();
+  const saved = createSavedPods({ dir, vocabulary, log: silentLogger });
+  const told: [number, boolean][] = [];
+  const source = createApiSource({
+    pods: store,
+    saved,
+    wanted: (pods, isWhole) => told.push([pods.length, isWhole]),
+    vocabulary,
+    log: silentLogger,
+  });
+  const snapshots: SourceSnapshot[] = [];
+  const stop = new AbortController();
+  const running = source.run(stop.signal, (snapshot) => snapshots.push(snapshot));
+  return {
+    store,
+    told,
+    snapshots,
+    next: (count: number) => eventually(() => snapshots.length >= count && snapshots[count - 1]),
+    async [Symbol.asyncDispose]() {
+      stop.abort(new Error('over'));
+      await running;
+    },
+  };
+}
+
+const names = (snapshot: SourceSnapshot): readonly (string | undefined)[] =>
+  snapshot.pods.map(({ pod }) => pod.metadata?.name);
+
+describe('createApiSource', () => {
+  test('delivers what the server has, without mirrors, and keeps what did not change', async () => {
+    await using dir = await createTempDir();
+    await using world = await setUp(dir.path);
+    expect(await world.next(1)).toMatchObject({ pods: [], partial: true });
+    const mirror = object('m', 2, { annotations: { [vocabulary.configMirror]: 'x' } });
+    world.store.replace([object('1', 1), mirror]);
+    const first = await world.next(2);
+    expect(names(first)).toEqual(['p1']);
+    expect(first.partial).toBeUndefined();
+    // Only its status is another.
+    world.store.change({ type: 'MODIFIED', object: object('1', 9) });
+    expect((await world.next(3)).pods[0]).toBe(first.pods[0]);
+    world.store.change({ type: 'MODIFIED', object: object('1', 10, {}, { activeDeadlineSeconds: 5 }) });
+    expect((await world.next(4)).pods[0]?.pod.spec?.activeDeadlineSeconds).toBe(5);
+    expect(world.told.at(0)).toEqual([0, false]);
+    expect(world.told.at(-1)).toEqual([1, true]);
+  });
+
+  test('begins with what was saved, and goes on with the same pods when the server has them still', async () => {
+    await using dir = await createTempDir();
+    {
+      await using world = await setUp(dir.path);
+      await world.next(1);
+      world.store.replace([object('1', 1), object('2', 2)]);
+      await world.next(2);
+      await eventually(async () => (await readdir(dir.path)).length === 2);
+      world.store.change({ type: 'DELETED', object: object('2', 3) });
+      await eventually(async () => (await readdir(dir.path)).length === 1);
+    }
+    await using world = await setUp(dir.path);
+    const early = await world.next(1);
+    expect(names(early)).toEqual(['p1']);
+    expect(early.partial).toBe(true);
+    world.store.replace([object('1', 50)]);
+    expect((await world.next(2)).pods[0]).toBe(early.pods[0]);
+  });
+});
+
+describe('createSavedPods', () => {
+  test('writes for root alone, and survives what it cannot read', async () => {
+    await using dir = await createTempDir();
+    const at = join(dir.path, 'api', 'pods');
+    await mkdir(at, { recursive: true });
+    await writeFile(join(at, 'broken.json'), '{');
+    await writeFile(join(at, 'other.json'), JSON.stringify(object('1', 1)));
+    const saved = createSavedPods({ dir: at, vocabulary, log: silentLogger });
+    expect(await saved.load()).toEqual([]);
+    const read = readApiPod(object('1', 1), vocabulary);
+    if (read.kind === 'rejected') throw new Error('rejected');
+    saved.save([read]);
+    await eventually(async () => (await readdir(at)).join() === '1.json');
+    expect((await stat(join(at, '1.json'))).mode & 0o777).toBe(0o600);
+    expect(JSON.parse(await readFile(join(at, '1.json'), 'utf8'))).toMatchObject({ metadata: { uid: '1' } });
+    expect(await createSavedPods({ dir: at, vocabulary, log: silentLogger }).load()).toHaveLength(1);
+  });
+});
+
+describe('readApiPod', () => {
+  test('ignores what a newer server says, and what only the agent may say', () => {
+    const annotations = { [vocabulary.configHash]: 'x', mine: 'y' };
+    const read = readApiPod(object('1', 1, { annotations }, { fieldOfTomorrow: 1 }), vocabulary);
+    expect(read).toMatchObject({ kind: 'pod', pod: { metadata: { annotations: { mine: 'y' } } } });
+    expect(JSON.stringify(read)).not.toContain('fieldOfTomorrow');
+    expect(JSON.stringify(read)).not.toContain(vocabulary.configHash);
+  });
+
+  test('keeps an end, and no other status', () => {
+    const ended = { ...object('1', 1), status: { phase: 'Failed', reason: 'Evicted', podIP: '10.0.0.1' } };
+    expect(readApiPod(ended, vocabulary)).toMatchObject({
+      pod: { status: { phase: 'Failed', reason: 'Evicted' } },
+    });
+    expect(JSON.stringify(readApiPod(object('1', 1), vocabulary))).not.toContain('Running');
+  });
+
+  test.each([
+    ['a UID that leaves its folder', object('../x', 1)],
+    ['a container that does', object('1', 1, {}, { containers: [{ name: '../c' }] })],
+    ['a volume that does', object('1', 1, {}, { volumes: [{ name: '..', emptyDir: {} }] })],
+    ['a namespace that does', object('1', 1, { namespace: '..' })],
+  ])('refuses %s', (_, hostile) => {
+    expect(readApiPod(hostile, vocabulary).kind).toBe('rejected');
+  });
+
+  test('knows mirrors', () => {
+    expect(isMirror(object('1', 1, { annotations: { [vocabulary.configMirror]: '' } }), vocabulary)).toBe(
+      true,
+    );
+    expect(isMirror(object('1', 1), vocabulary)).toBe(false);
+  });
+});
