@@ -29,7 +29,10 @@ describe('createServerContact', () => {
     contact.failed('lease', away);
     contact.succeeded('status');
     contact.succeeded('lease');
-    expect(logged).toEqual(['lease: API server could not be reached', 'API server answered again']);
+    expect(logged).toEqual([
+      'lease: API server could not be reached; pods run on',
+      'API server answered again',
+    ]);
     expect(returns()).toBe(1);
   });
 

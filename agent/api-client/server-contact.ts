@@ -39,7 +39,8 @@ export function createServerContact({ clock, log }: ServerContactDeps): ServerCo
     failed(subject, thrown) {
       const error = asError(thrown);
       if (!isRefusal(error)) {
-        if (awaySinceMs === undefined) log.warn({ err: error, subject }, 'API server could not be reached');
+        if (awaySinceMs === undefined)
+          log.warn({ err: error, subject }, 'API server could not be reached; pods run on');
         awaySinceMs ??= clock.monotonic();
         return;
       }

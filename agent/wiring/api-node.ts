@@ -1,5 +1,5 @@
 /** The node on the API server, and the agent's events there, wired. */
-import { createServerContact } from '../api-client/server-contact.ts';
+import { createServerContact, type ServerContact } from '../api-client/server-contact.ts';
 import { createApiEventSink } from '../events/api-sink.ts';
 import { createImageReader, createRuntimeReader } from '../registration/from-runtime.ts';
 import { createMachineReader } from '../registration/machine/read-machine.ts';
@@ -13,6 +13,8 @@ import type { Base } from './base.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 
 export interface ApiNode extends Pick<NodeRegistration, 'node' | 'whenNode'> {
+  /** For all that talk to the server. */
+  readonly contact: ServerContact;
   /** Until the signal fires. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -44,6 +46,7 @@ export function createApiNode(
   const { eventRecordQPS: qps, eventBurst: burst } = config;
   const sink = createApiEventSink({ client: events, contact, clock, log }, { qps, burst });
   return {
+    contact,
     node: registration.node,
     whenNode: registration.whenNode,
     async run(signal) {

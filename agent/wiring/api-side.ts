@@ -86,9 +86,9 @@ export async function createApiSide(
           { address: { apiVersion: 'v1', resource: 'pods' }, fieldSelector: `spec.nodeName=${node}` },
           {
             ...store,
-            away: (err) => log.warn({ err }, 'API server cannot be had; pods run on'),
+            away: (err) => apiNode.contact.failed('pods', err),
             back: () => {
-              log.info({}, 'API server answers');
+              apiNode.contact.succeeded('pods');
               store.back?.();
             },
           },

@@ -314,7 +314,7 @@ describe('a node', () => {
   test('lives through the loss of the server, tells of it once, and is told again when it is back', async () => {
     await using node = await runNode('n7', { nodeStatusUpdateFrequency: 50, nodeLeaseDurationSeconds: 1 });
     await settled(node, 'n7');
-    const words = ['API server could not be reached', 'API server answered again'];
+    const words = ['API server could not be reached; pods run on', 'API server answered again'];
     const told = () => node.logged.filter((message) => words.includes(message));
     await plane.stop();
     await eventually(() => told().length === 1);
