@@ -2,6 +2,7 @@
 import { type IncomingHttpHeaders, type IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex, Readable } from 'node:stream';
+import type { Framer } from './chunk-frames.ts';
 import type { ConnectionInfo } from './connection.ts';
 import type { RawExchange } from './contract.ts';
 import type { Exchange, Upgrade } from './exchange.ts';
@@ -14,6 +15,7 @@ export interface Http1Options {
   readonly expectsContinue: boolean;
   /** Whether connections are to be closed after their answer. */
   readonly isDraining: () => boolean;
+  readonly frame: Framer;
 }
 
 const ignore = (): void => undefined;
@@ -24,7 +26,9 @@ export class Http1Exchange implements Exchange {
   readonly #isDraining: () => boolean;
   readonly connection: ConnectionInfo;
   readonly upgrade: undefined;
+  readonly #frame: Framer;
   #waitsForAsking: boolean;
+  #flushed = false;
 
   constructor(options: Http1Options) {
     this.#message = options.message;
@@ -32,6 +36,7 @@ export class Http1Exchange implements Exchange {
     this.connection = options.connection;
     this.#waitsForAsking = options.expectsContinue;
     this.#isDraining = options.isDraining;
+    this.#frame = options.frame;
     // A write to a client that just left is reported here; `onClose` tells of it as well.
     options.reply.on('error', ignore);
   }
@@ -80,11 +85,21 @@ export class Http1Exchange implements Exchange {
   }
 
   flushHead(): void {
-    if (!this.closed) this.#reply.flushHeaders();
+    if (this.closed) return;
+    this.#reply.flushHeaders();
+    this.#flushed = true;
   }
 
   write(bytes: Buffer): boolean {
-    return this.closed || this.#reply.write(bytes);
+    if (this.closed || bytes.length === 0) return true;
+    const socket = this.#chunkSocket();
+    return socket === undefined ? this.#reply.write(bytes) : socket.write(this.#frame(bytes));
+  }
+
+  /** Where whole chunks can go: the head is on its way, and no earlier answer is. */
+  #chunkSocket(): Socket | undefined {
+    const { chunkedEncoding, socket } = this.#reply;
+    return this.#flushed && chunkedEncoding ? (socket ?? undefined) : undefined;
   }
 
   end(bytes?: Buffer): void {
@@ -100,7 +115,7 @@ export class Http1Exchange implements Exchange {
   }
 
   onDrain(listener: () => void): void {
-    this.#reply.once('drain', listener);
+    (this.#chunkSocket() ?? this.#reply).once('drain', listener);
   }
 
   takeRaw(): RawExchange {

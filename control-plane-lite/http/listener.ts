@@ -13,6 +13,7 @@ import {
 import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { SecureContextOptions } from 'node:tls';
+import { createFramer } from './chunk-frames.ts';
 import { type ConnectionTable, createConnectionTable } from './connection.ts';
 import { createOpenSockets, type OpenSockets } from './drain.ts';
 import type { Exchange } from './exchange.ts';
@@ -158,13 +159,14 @@ function watchSession(session: ServerHttp2Session, idleTimeoutMs: number, state:
 
 function attach(server: Server | Http2SecureServer, deps: ListenerDeps, state: ServerState): void {
   const isDraining = (): boolean => state.draining;
+  const frame = createFramer();
   const serve =
     (expectsContinue: boolean) =>
     (message: IncomingMessage, reply: ServerResponse): void => {
       const { socket } = message;
       const connection = state.connections.of(socket, () => socket);
       connection.reply = reply;
-      deps.serve(new Http1Exchange({ message, reply, connection, expectsContinue, isDraining }));
+      deps.serve(new Http1Exchange({ message, reply, connection, expectsContinue, isDraining, frame }));
     };
   const events: NodeJS.EventEmitter = server;
   events.on('request', serve(false));

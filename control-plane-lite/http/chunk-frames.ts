@@ -1,0 +1,22 @@
+/** Chunks of HTTP/1.1, each with its frame in one piece: what many watchers get is framed once for all of them, and no
+ *  connection has to put three pieces together to encrypt them. Source: RFC 9112, 7.1. */
+
+/** The chunk that has these bytes, of which there must be any; the same one for the same buffer. */
+export type Framer = (bytes: Buffer) => Buffer;
+
+const LINE_END = '\r\n';
+
+export function createFramer(): Framer {
+  const known = new WeakMap<Buffer, Buffer>();
+  return (bytes) => {
+    const found = known.get(bytes);
+    if (found !== undefined) return found;
+    const head = bytes.length.toString(16) + LINE_END;
+    const chunk = Buffer.allocUnsafe(head.length + bytes.length + LINE_END.length);
+    chunk.write(head, 'latin1');
+    bytes.copy(chunk, head.length);
+    chunk.write(LINE_END, head.length + bytes.length, 'latin1');
+    known.set(bytes, chunk);
+    return chunk;
+  };
+}
