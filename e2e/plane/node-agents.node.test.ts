@@ -1,0 +1,198 @@
+/** The server as the agents of nodes meet it: what it asks for, how it proves itself, and what it makes of answers. */
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { Duplex } from 'node:stream';
+import { connect, TLSSocket } from 'node:tls';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
+import { type Reply, usePlane } from './support.ts';
+
+const plane = usePlane('kubernetes', ['--nodeagent-timeout=2s']);
+const POD = '/api/v1/namespaces/default/pods/web';
+
+/** An agent that does as it is told. */
+let agent: Server;
+let answer: (message: IncomingMessage, response: ServerResponse) => void;
+let upgrade: (message: IncomingMessage, socket: Duplex) => void;
+let asked: string[];
+
+beforeAll(async () => {
+  const [from, until] = [new Date(Date.now() - 3_600_000), new Date(Date.now() + 3_600_000)];
+  const authority = createAuthority({ commonName: 'agent' }, from, until);
+  const { certificate, key } = issueIdentity(authority, {
+    subject: { commonName: 'n1' },
+    notBefore: from,
+    notAfter: until,
+  });
+  const { ca } = plane.server.credentials();
+  agent = createServer({ cert: certificate, key, ca, requestCert: true, rejectUnauthorized: false });
+  agent.on('request', (message, response) => {
+    const { socket } = message;
+    const who =
+      socket instanceof TLSSocket && socket.authorized ? socket.getPeerCertificate().subject.CN : '';
+    asked.push(`${message.method} ${message.url} ${String(who)}`);
+    answer(message, response);
+  });
+  agent.on('upgrade', (message: IncomingMessage, socket: Duplex) => {
+    asked.push(`${message.method} ${message.url} ${message.headers.authorization ?? ''}`);
+    upgrade(message, socket);
+  });
+  await new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve));
+  const bound = agent.address();
+  const port = typeof bound === 'object' ? (bound?.port ?? 0) : 0;
+  const { nodeAgentEndpointMember } = plane.words;
+  for (const [name, at] of [
+    ['n1', port],
+    ['away', 1],
+  ] as const) {
+    await plane.post('/api/v1/nodes', { metadata: { name } });
+    await plane.patch(`/api/v1/nodes/${name}/status`, {
+      status: {
+        addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+        daemonEndpoints: { [nodeAgentEndpointMember]: { Port: at } },
+      },
+    });
+  }
+  const containers = [{ name: 'main', image: 'x' }];
+  for (const [name, nodeName] of [
+    ['web', 'n1'],
+    ['lost', 'away'],
+  ]) {
+    await plane.post('/api/v1/namespaces/default/pods', {
+      metadata: { name },
+      spec: { nodeName, containers },
+    });
+  }
+});
+afterAll(async () => {
+  agent.closeAllConnections();
+  await new Promise((resolve) => agent.close(resolve));
+});
+beforeEach(() => {
+  asked = [];
+});
+
+const says =
+  (status: number, text: string, headers: Readonly<Record<string, string>> = {}) =>
+  (_: IncomingMessage, response: ServerResponse): void =>
+    void response.writeHead(status, headers).end(text);
+
+describe('a log', () => {
+  test('is asked for by a user of its own', async () => {
+    answer = says(200, 'a line\n');
+    const reply = await plane.get(`${POD}/log?tailLines=5&timestamps=true`);
+    expect([reply.status, reply.text, reply.headers['content-type']]).toEqual([
+      200,
+      'a line\n',
+      'text/plain',
+    ]);
+    const { componentPrefix, agentComponent } = plane.words;
+    expect(asked).toEqual([
+      `GET /containerLogs/default/web/main?timestamps=true&tailLines=5 ${componentPrefix}-apiserver-${agentComponent}-client`,
+    ]);
+  });
+
+  test.each([
+    [400, 'bad container\n', 400, 'BadRequest', 'bad container'],
+    [404, 'pod "web" does not exist\n', 404, 'NotFound', 'pod "web" does not exist'],
+    [401, 'Unauthorized', 500, 'InternalError', 'the node agent does not let this server in: Unauthorized'],
+    [500, 'no runtime', 500, 'InternalError', 'no runtime'],
+    [302, '', 500, 'InternalError', 'the node agent answered with 302'],
+  ])('refused with %s is refused', async (status, text, code, reason, message) => {
+    answer = says(status, text, { location: 'http://169.254.169.254/' });
+    const { body } = await plane.get(`${POD}/log`);
+    expect([body.code, body.reason, body.message]).toEqual([code, reason, message]);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('of an agent that is away is unavailable', async () => {
+    const { body } = await plane.get(POD.replace('web', 'lost') + '/log');
+    expect([body.code, body.reason]).toEqual([503, 'ServiceUnavailable']);
+  });
+
+  test('that breaks off ends', async () => {
+    answer = (_, response) => {
+      response.writeHead(200);
+      response.write('begun', () => response.destroy());
+    };
+    expect((await plane.get(`${POD}/log?follow=true`)).text).toBe('begun');
+  });
+});
+
+describe('a stream', () => {
+  /** What the server says to a request of SPDY up to the end, with the bytes sent behind the head. */
+  async function spdy(path: string): Promise<string> {
+    const url = new URL(plane.server.url);
+    const { ca, cert, key } = plane.server.credentials();
+    const socket = connect({
+      host: url.hostname,
+      port: Number(url.port),
+      ca,
+      cert,
+      key,
+      ALPNProtocols: ['http/1.1'],
+    });
+    await once(socket, 'secureConnect');
+    socket.write(
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\nX-Stream-Protocol-Version: a\r\n\r\n`,
+    );
+    let text = '';
+    for await (const part of socket as AsyncIterable<Buffer>) {
+      text += part.toString();
+      if (text.endsWith('ready')) socket.write('ping');
+      if (text.endsWith('pong')) socket.end();
+    }
+    return text;
+  }
+
+  test('is passed on byte by byte', async () => {
+    upgrade = (_, socket) => {
+      socket.write(
+        'HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: a\r\n\r\nready',
+      );
+      socket.once('data', (data: Buffer) => {
+        expect(data.toString()).toBe('ping');
+        socket.end('pong');
+      });
+    };
+    const text = await spdy(`${POD}/exec?command=a&command=b&stdout=1&stdin=1`);
+    expect(text).toMatch(/^HTTP\/1\.1 101 [\s\S]*X-Stream-Protocol-Version: a[\s\S]*\r\n\r\nreadypong$/);
+    expect(asked).toEqual(['POST /exec/default/web/main?input=1&output=1&command=a&command=b ']);
+  });
+
+  test('leads nowhere else', async () => {
+    upgrade = (_, socket) => {
+      socket.end('HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n');
+    };
+    expect(await spdy(`${POD}/attach?stdout=1`)).toMatch(/^HTTP\/1\.1 302 /);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('of an agent that is away is unavailable', async () => {
+    expect(await spdy(POD.replace('web', 'lost') + '/exec?command=a&stdout=1')).toMatch(/^HTTP\/1\.1 503 /);
+  });
+});
+
+describe('a proxied request', () => {
+  test('stays behind the server', async () => {
+    answer = says(302, '', { location: '/elsewhere?a=1' });
+    const ask = (path: string): Promise<Reply> => plane.get(`/api/v1/nodes/n1/proxy/${path}`);
+    const reply = await ask('here');
+    expect([reply.status, reply.headers['location']]).toEqual([302, '/api/v1/nodes/n1/proxy/elsewhere?a=1']);
+    expect(asked.map((line) => line.split(' ')[1])).toEqual(['/here']);
+  });
+
+  test('tells nobody who the client is', async () => {
+    const seen: string[] = [];
+    answer = (message, response) => {
+      seen.push(...Object.keys(message.headers));
+      response.end();
+    };
+    const masters = { 'impersonate-user': 'ada', 'impersonate-group': 'system:masters' };
+    const reply = await plane.get('/api/v1/nodes/n1/proxy/x', { ...masters, 'x-remote-user': 'bob' });
+    expect(reply.status).toBe(200);
+    expect(seen.filter((name) => /^(?:authorization|impersonate-|x-remote-)/.test(name))).toEqual([]);
+    expect(seen).toContain('x-forwarded-uri');
+  });
+});
