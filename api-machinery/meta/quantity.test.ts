@@ -203,6 +203,15 @@ function thrownBy(work: () => unknown): unknown {
 }
 
 describe('properties', () => {
+  test('a plain number means what it means with a sign, which is read the long way', () => {
+    const suffixes = ['', 'n', 'u', 'm', 'k', 'M', 'G', 'T', 'P', 'E', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
+    fc.assert(
+      fc.property(fc.stringMatching(/^\d{1,17}$/), fc.constantFrom(...suffixes), (digits, suffix) => {
+        expect(parseQuantity(digits + suffix)).toEqual(parseQuantity(`+${digits}${suffix}`));
+      }),
+    );
+  });
+
   it('reads back exactly what it writes', () => {
     fc.assert(
       fc.property(fc.oneof(quantities, roundQuantities), (quantity) => {

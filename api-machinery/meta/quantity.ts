@@ -48,6 +48,23 @@ const DECIMAL_EXPONENTS: ReadonlyMap<string, number> = new Map(
   [...DECIMAL_SUFFIXES].map(([exponent, suffix]) => [suffix, exponent]),
 );
 
+interface Unit {
+  readonly nanos: bigint;
+  readonly format: QuantityFormat;
+}
+
+/** By suffix, what one of it is. */
+const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
+  ...[...DECIMAL_SUFFIXES].map(
+    ([exponent, suffix]) => [suffix, { nanos: 10n ** BigInt(exponent + 9), format: 'decimalSI' }] as const,
+  ),
+  ...BINARY_SUFFIXES.slice(1).map(
+    (suffix, index) => [suffix, { nanos: NANOS * 1024n ** BigInt(index + 1), format: 'binarySI' }] as const,
+  ),
+]);
+/** As many can be counted exactly without big numbers. */
+const PLAIN_DIGITS = 15;
+
 const shortened = (text: string): string => (text.length > 64 ? `${text.slice(0, 64)}…` : text);
 
 const ceilDivide = (amount: bigint, divisor: bigint): bigint => {
@@ -65,12 +82,30 @@ function scaleDecimal(digits: bigint, digitCount: number, exponent: number): big
   return nanos > MAX_NANOS ? MAX_NANOS : nanos;
 }
 
+/** The quantity if it is written as nearly all are, as a whole number with or without a suffix: pods have a dozen of
+ *  them, each read more than once. */
+function parsePlain(text: string): Quantity | undefined {
+  let amount = 0;
+  let at = 0;
+  for (; at < text.length; at += 1) {
+    const digit = text.charCodeAt(at) - 0x30;
+    if (digit < 0 || digit > 9) break;
+    amount = amount * 10 + digit;
+  }
+  const unit = at === 0 || at > PLAIN_DIGITS ? undefined : UNITS.get(text.slice(at));
+  if (unit === undefined) return undefined;
+  const nanos = BigInt(amount) * unit.nanos;
+  return { nanos: nanos > MAX_NANOS ? MAX_NANOS : nanos, format: unit.format };
+}
+
 /** Reads a quantity. A number is read as the text that JSON has for it.
  *  @throws QuantityError if the text is none */
 export function parseQuantity(text: string | number): Quantity {
   const source = typeof text === 'number' ? String(text) : text;
   if (source.length > LONGEST_TEXT)
     throw new QuantityError(source, `is longer than ${LONGEST_TEXT} characters`);
+  const plain = parsePlain(source);
+  if (plain !== undefined) return plain;
   const match = PATTERN.exec(source);
   if (match === null) {
     throw new QuantityError(
