@@ -5,8 +5,9 @@ import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
 import { chooseVolumes } from './claims.ts';
 import { findNode } from './find-node.ts';
 import { formatFailure } from './messages.ts';
+import type { PodInfo } from './model.ts';
 import { fleetOf, HOST, nodeObject, pod, WORDS, ZONE } from './scheduler.fixture.ts';
-import type { Volumes } from './volumes.ts';
+import { NO_LIMITS, type Volumes } from './volumes.ts';
 
 const claim = (
   name: string,
@@ -51,6 +52,7 @@ function volumesOf(
   claims: readonly PersistentVolumeClaim[],
   volumes: readonly PersistentVolume[],
   reserved: Readonly<Record<string, string>> = {},
+  limits: ReadonlyMap<string, number> = new Map(),
 ): Volumes {
   return {
     claim: (key) => claims.find(({ metadata }) => key === `default/${metadata?.name ?? ''}`),
@@ -58,6 +60,7 @@ function volumesOf(
     volumesOfClass: (name) => volumes.filter(({ spec }) => spec?.storageClassName === name),
     storageClass: (name) => CLASSES.find(({ metadata }) => metadata?.name === name),
     reservedFor: (name) => reserved[name],
+    limits: (name) => (name === 'n1' ? limits : NO_LIMITS),
   };
 }
 
@@ -145,6 +148,27 @@ describe('a pod with claims goes', () => {
     expect(place(claims, volumesOf(claims, [volume('v')]))).toBe(
       both("node(s) didn't find available persistent volumes to bind"),
     );
+  });
+});
+
+describe('a node with as many volumes as it can have', () => {
+  const csi = (name: string): PersistentVolume =>
+    volume(name, { csi: { driver: 'vendor.example', volumeHandle: name } });
+  const bound = (name: string): PersistentVolumeClaim => claim(name, { volumeName: name }, 'Bound');
+  const claims = [bound('a'), bound('b'), claim('new', { storageClassName: 'made' })];
+  const volumes = volumesOf(claims, [csi('a'), csi('b')], {}, new Map([['vendor.example', 1]]));
+  const using = (name: string, claimName: string): PodInfo =>
+    pod(name, { volumes: [{ name: 'v', persistentVolumeClaim: { claimName } }] });
+
+  test.each([
+    ['a', 'n1'],
+    ['b', '0/1 nodes are available: 1 node(s) exceed max volume count.'],
+    ['new', '0/1 nodes are available: 1 node(s) exceed max volume count.'],
+  ])('with %s: %s', (name, expected) => {
+    const fleet = fleetOf([nodeObject('n1')], { volumes });
+    fleet.addPod(using('there', 'a'), 'n1');
+    const decision = findNode(using('asking', name), fleet, { random: () => 0, start: 0 });
+    expect(decision.kind === 'node' ? 'n1' : formatFailure(1, decision.failure.refusals)).toBe(expected);
   });
 });
 

@@ -8,7 +8,7 @@ import type {
   Service,
 } from '#api/schema/gen/core-v1.ts';
 import type { PodDisruptionBudget } from '#api/schema/gen/policy-v1.ts';
-import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
+import type { CSINode, StorageClass } from '#api/schema/gen/storage-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache, CachedObject, WatchHandle } from '../cache/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
@@ -16,7 +16,7 @@ import { typed } from '../resources/view.ts';
 import type { Surroundings } from './fleet.ts';
 import type { OwnerRef, PodShape } from './model.ts';
 import type { Budget } from './preempt.ts';
-import type { Volumes } from './volumes.ts';
+import { NO_LIMITS, type Volumes } from './volumes.ts';
 import { schedulerWords } from './words.ts';
 
 export interface SurroundingsDeps {
@@ -70,6 +70,14 @@ function budgetOf(entry: CachedObject): Budget | undefined {
     allowed: status?.disruptionsAllowed ?? 0,
     isDisrupted: (podName) => disrupted.has(podName),
   };
+}
+
+function limitsOf(entry: CachedObject): ReadonlyMap<string, number> {
+  const limits = new Map<string, number>();
+  for (const { name, allocatable } of typed<CSINode>(entry.object()).spec.drivers) {
+    if (allocatable?.count !== undefined) limits.set(name, allocatable.count);
+  }
+  return limits;
 }
 
 /** Selectors of the services and the owner of pods. */
@@ -133,12 +141,13 @@ export function createSurroundings(deps: SurroundingsDeps): LiveSurroundings {
   const storageGroup = `storage.${vocabulary.apiGroupDomain}`;
   const claims = registry.find('', 'v1', 'persistentvolumeclaims');
   const namespaces = registry.find('', 'v1', 'namespaces');
-  const [services, volumes, classes, budgets] = [newMap(), newMap(), newMap(), newMap()];
+  const [services, volumes, classes, csiNodes, budgets] = [newMap(), newMap(), newMap(), newMap(), newMap()];
   const spread = createSpreadSelectors(deps, services);
   const handles = [
     follow(deps, ['', 'v1', 'services'], services, () => spread.forget()),
     follow(deps, ['', 'v1', 'persistentvolumes'], volumes, onVolumes),
     follow(deps, [storageGroup, 'v1', 'storageclasses'], classes, onVolumes),
+    follow(deps, [storageGroup, 'v1', 'csinodes'], csiNodes, onVolumes),
     follow(deps, ['policy', 'v1', 'poddisruptionbudgets'], budgets),
     claims && cache.resource(claims.storage).follow(() => onVolumes()),
   ];
@@ -164,6 +173,10 @@ export function createSurroundings(deps: SurroundingsDeps): LiveSurroundings {
       return object === undefined ? undefined : typed<StorageClass>(object);
     },
     reservedFor: (name) => reserved.get(name),
+    limits(name) {
+      const entry = csiNodes.get(name);
+      return entry === undefined ? NO_LIMITS : limitsOf(entry);
+    },
   };
   return {
     words: schedulerWords(vocabulary),

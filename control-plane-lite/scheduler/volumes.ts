@@ -10,7 +10,11 @@ export interface Volumes {
   storageClass(name: string): StorageClass | undefined;
   /** The claim for which the volume was chosen just now. */
   reservedFor(volumeName: string): string | undefined;
+  /** Volumes that the node can have, by driver. */
+  limits(nodeName: string): ReadonlyMap<string, number>;
 }
+
+export const NO_LIMITS: ReadonlyMap<string, number> = new Map();
 
 export const NO_VOLUMES: Volumes = {
   claim: () => undefined,
@@ -18,4 +22,5 @@ export const NO_VOLUMES: Volumes = {
   volumesOfClass: () => [],
   storageClass: () => undefined,
   reservedFor: () => undefined,
+  limits: () => NO_LIMITS,
 };

@@ -8,6 +8,7 @@ import { podAffinity } from './pod-affinity.ts';
 import { resources } from './resources.ts';
 import { taints } from './taints.ts';
 import { topologySpread } from './topology-spread.ts';
+import { volumeLimits } from './volume-limits.ts';
 import { volumes } from './volumes.ts';
 
 /** As upstream has them, release 1.24. */
@@ -18,6 +19,7 @@ export const FILTERS: readonly Filter[] = [
   nodeAffinity,
   hostPorts,
   resources,
+  volumeLimits,
   volumes,
   topologySpread,
   podAffinity,
