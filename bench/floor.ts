@@ -44,7 +44,7 @@ export async function createFloor({ cri, outDir, flags }: FloorOptions): Promise
   const { config } = loaded;
   const settings = await loadNodeSettings(config, {
     instance: 'bench-floor',
-    hostIPs: hostAddresses(config.nodeIP),
+    hostIPs: await hostAddresses(config.nodeIP),
   });
   const dns = await settings.dns();
   const readerDeps = { clock: systemClock, log: silentLogger, nodeName: FLOOR_NODE, userAgent: '' };

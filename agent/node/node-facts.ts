@@ -4,18 +4,24 @@ import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { isIPv6 } from 'node:net';
 import { availableParallelism, hostname, networkInterfaces, totalmem } from 'node:os';
 import { join } from 'node:path';
+import { decideAddresses, wishedAddresses } from '../registration/addresses.ts';
+import { readNetwork } from '../registration/machine/read-network.ts';
 
 /** The node's name: the override, or the host's name in lower case. */
 export function nodeName(hostnameOverride: string): string {
   return (hostnameOverride === '' ? hostname() : hostnameOverride).trim().toLowerCase();
 }
 
-/** The node's addresses, the primary one first: those configured, or the first IPv4 one of an interface that is
- *  up, else the first IPv6 one, else loopback.
+/** Addresses of the node for its pods, the primary one first: those configured, or that of the interface that leads
+ *  out, else the first IPv4 one of an interface that is up, else the first IPv6 one, else loopback.
  *  @param nodeIP `--node-ip`: empty, one address, or a dual-stack pair; `::` prefers IPv6 */
-export function hostAddresses(nodeIP: string): readonly string[] {
-  const wanted = nodeIP.split(',').filter((ip) => ip !== '' && ip !== '::' && ip !== '0.0.0.0');
+export async function hostAddresses(nodeIP: string): Promise<readonly string[]> {
+  const wanted = wishedAddresses(nodeIP);
   if (wanted.length > 0) return wanted;
+  const network = await readNetwork();
+  // A pod waits for no resolver.
+  const routed = decideAddresses({ nodeIP, hostname: '' }, { ...network, resolved: [] });
+  if (routed.kind === 'found') return routed.addresses.slice(0, 1).map(({ address }) => address);
   const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
   const usable = all.filter(({ internal, address }) => !internal && !address.startsWith('fe80:'));
   const v4 = usable.find(({ family }) => family === 'IPv4')?.address;

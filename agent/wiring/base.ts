@@ -33,7 +33,7 @@ export async function createBase(
   const clock = systemClock;
   const vocabulary = VOCABULARIES[config.vocabulary];
   const instance = await instanceId(config.rootDir);
-  const settings = await loadNodeSettings(config, { instance, hostIPs: hostAddresses(config.nodeIP) });
+  const settings = await loadNodeSettings(config, { instance, hostIPs: await hostAddresses(config.nodeIP) });
   const events = createEventRecorder({ clock, log, node, vocabulary });
   const changes = createChanges();
   return { config, vocabulary, clock, log, node, settings, events, changes, origins };

@@ -1,13 +1,13 @@
 /** Reads what the machine is from /proc and /sys. A file that is missing leaves out what it would tell. */
 import { readdir, readFile, statfs } from 'node:fs/promises';
-import { availableParallelism, networkInterfaces, release, totalmem } from 'node:os';
+import { availableParallelism, release, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { goArchitecture } from './architecture.ts';
 import { countCpus } from './cpu-list.ts';
 import { hugePageSizeBytes, totalMemoryBytes } from './memory.ts';
 import { osImageOf } from './os-release.ts';
-import { parseRoutes, parseRoutes6 } from './routes.ts';
-import type { HugePages, InterfaceAddress, MachineFacts, NetworkFacts } from './types.ts';
+import { readNetwork } from './read-network.ts';
+import type { HugePages, MachineFacts } from './types.ts';
 
 export interface MachineReaderDeps {
   /** Addresses that the resolver has for a name; may reject. */
@@ -54,12 +54,6 @@ async function readHugePages(base: string, read: ReadText): Promise<readonly Hug
   return (await Promise.all(pages)).flat().toSorted((a, b) => a.sizeBytes - b.sizeBytes);
 }
 
-function interfaceAddresses(): readonly InterfaceAddress[] {
-  return Object.entries(networkInterfaces()).flatMap(([interfaceName, addresses = []]) =>
-    addresses.map(({ address }) => ({ interfaceName, address })),
-  );
-}
-
 /** Size of a file system in bytes, as statfs(2) has it. */
 async function fileSystemBytes(path: string): Promise<{ readonly rootBytes?: number }> {
   try {
@@ -74,30 +68,32 @@ export function createMachineReader(deps: MachineReaderDeps, options: MachineRea
   const { rootDir, base = '/' } = options;
   const read: ReadText = (path) => readFile(join(base, path), 'utf8').catch(() => '');
 
-  async function readNetwork(): Promise<NetworkFacts> {
-    const [routes, routes6, resolved] = await Promise.all([
-      read('proc/net/route'),
-      read('proc/net/ipv6_route'),
+  return async () => {
+    const [
+      online,
+      meminfo,
+      hugePages,
+      root,
+      machineID,
+      systemID,
+      bootID,
+      osRelease,
+      appArmor,
+      network,
+      resolved,
+    ] = await Promise.all([
+      read('sys/devices/system/cpu/online'),
+      read('proc/meminfo'),
+      readHugePages(base, read),
+      fileSystemBytes(rootDir),
+      firstText(read, MACHINE_ID_FILES),
+      firstText(read, SYSTEM_ID_FILES),
+      firstText(read, ['proc/sys/kernel/random/boot_id']),
+      firstText(read, ['etc/os-release', 'usr/lib/os-release']),
+      read('sys/module/apparmor/parameters/enabled'),
+      readNetwork(base),
       deps.resolve().catch(() => []),
     ]);
-    const defaultRoutes = [...parseRoutes(routes), ...parseRoutes6(routes6)];
-    return { addresses: interfaceAddresses(), defaultRoutes, resolved };
-  }
-
-  return async () => {
-    const [online, meminfo, hugePages, root, machineID, systemID, bootID, osRelease, appArmor, network] =
-      await Promise.all([
-        read('sys/devices/system/cpu/online'),
-        read('proc/meminfo'),
-        readHugePages(base, read),
-        fileSystemBytes(rootDir),
-        firstText(read, MACHINE_ID_FILES),
-        firstText(read, SYSTEM_ID_FILES),
-        firstText(read, ['proc/sys/kernel/random/boot_id']),
-        firstText(read, ['etc/os-release', 'usr/lib/os-release']),
-        read('sys/module/apparmor/parameters/enabled'),
-        readNetwork(),
-      ]);
     return {
       cores: countCpus(online) || availableParallelism(),
       memoryBytes: totalMemoryBytes(meminfo) ?? totalmem(),
@@ -110,7 +106,7 @@ export function createMachineReader(deps: MachineReaderDeps, options: MachineRea
       osImage: osImageOf(osRelease),
       architecture: goArchitecture(process.arch),
       appArmor: appArmor.startsWith('Y'),
-      network,
+      network: { ...network, resolved },
     };
   };
 }
