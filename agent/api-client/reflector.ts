@@ -71,6 +71,8 @@ export async function runReflector(
       if (version === undefined) {
         version = await relist(deps, options, sink, signal);
         contact.reached();
+        // Whom the list was enough has gone.
+        if (signal.aborted) return;
       }
       version = await follow(deps, options, { sink, contact, from: version }, signal);
     } catch (thrown) {

@@ -6,6 +6,7 @@ import { isObject } from '../api-client/object-fields.ts';
 import { runReflector } from '../api-client/reflector.ts';
 import { createAccountTokens } from '../objects/account-tokens.ts';
 import type { ObjectKey } from '../objects/references.ts';
+import { classKeys, createRuntimeHandlers } from '../objects/runtime-handlers.ts';
 import { createSavedObjects } from '../objects/saved-objects.ts';
 import { createSavedTokens, tokensKey } from '../objects/saved-tokens.ts';
 import { createServerObjects } from '../objects/server-objects.ts';
@@ -39,6 +40,7 @@ export function createApiObjects(base: Base, client: ApiClient, dir: string): Ap
     tokenApiVersion: `authentication.${vocabulary.apiGroupDomain}/v1`,
   });
   const services = createServiceTable((all) => saved.save(SERVICES_KEY, { services: all }));
+  const handlers = createRuntimeHandlers({ client, saved }, `node.${vocabulary.apiGroupDomain}/v1`);
   let owned: ReadonlySet<string> = new Set();
 
   async function whenServices(): Promise<void> {
@@ -57,6 +59,11 @@ export function createApiObjects(base: Base, client: ApiClient, dir: string): Ap
       const account = pod.spec?.serviceAccountName ?? 'default';
       const request = { namespace, account, podName, podUID, audience, expirationSeconds };
       return (await tokens.get(request)).token;
+    },
+    async runtimeHandler(pod) {
+      const name = pod.spec?.runtimeClassName ?? '';
+      // A static pod comes up without the server: its class is the handler's name, as for a standalone agent.
+      return name === '' || !owned.has(pod.metadata?.uid ?? '') ? name : await handlers.get(name);
     },
     async serviceEnv(pod) {
       const { namespace = '', uid = '' } = pod.metadata ?? {};
@@ -77,7 +84,8 @@ export function createApiObjects(base: Base, client: ApiClient, dir: string): Ap
       const named = namedObjects(pods);
       objects.name(named);
       tokens.keepOnly(owned);
-      if (isWhole) saved.keepOnly([...named, SERVICES_KEY, ...[...owned].map(tokensKey)]);
+      if (isWhole)
+        saved.keepOnly([...named, SERVICES_KEY, ...[...owned].map(tokensKey), ...pods.flatMap(classKeys)]);
     },
     async run(signal) {
       const early = await saved.load(SERVICES_KEY);

@@ -79,6 +79,7 @@ export async function createPodSide(
       event,
       objectsOf,
       serviceEnv: server?.serviceEnv ?? (() => Promise.resolve({})),
+      runtimeHandler: server?.runtimeHandler ?? handlerOf,
       volumes,
       execSync,
     }),
@@ -180,10 +181,14 @@ function createPodSources(
   return { applied, sources, report };
 }
 
+/** Standalone there are no RuntimeClass objects: the class name is the handler's name. */
+const handlerOf = ({ spec }: Pod): Promise<string> => Promise.resolve(spec?.runtimeClassName ?? '');
+
 interface PodParts {
   readonly event: PodEvent;
   readonly objectsOf: OperationDeps['objectsOf'];
   readonly serviceEnv: OperationDeps['serviceEnv'];
+  readonly runtimeHandler: OperationDeps['runtimeHandler'];
   readonly volumes: VolumeManager;
   readonly execSync: ExecSync;
 }

@@ -15,6 +15,8 @@ export interface ServerParts {
   /** Calls the listener with objects of the server that have changed. */
   readonly onObjects: (listener: (changed: readonly ObjectKey[]) => void) => void;
   readonly accountToken: AccountTokenOf;
+  /** The runtime's handler for a pod of a RuntimeClass. */
+  readonly runtimeHandler: (pod: Pod) => Promise<string>;
   /** Variables that tell a pod of services. */
   readonly serviceEnv: (pod: Pod) => Promise<Readonly<Record<string, string>>>;
   /** What the node's state on the server says about a new pod: it does not belong here, or there is no room. */

@@ -1,11 +1,15 @@
 /** What a node refuses though it was given it, and how the API server is told. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
 import { type Joined, startJoined } from './support.ts';
 
 const failed = ({ status }: Pod): boolean => status?.phase === 'Failed';
+
+const { apiGroupDomain } = VOCABULARIES.plat;
 
 describe('admission on the node', () => {
   let joined: Joined;
@@ -20,6 +24,16 @@ describe('admission on the node', () => {
     });
   });
   afterAll(() => joined[Symbol.asyncDispose]());
+
+  test('runs a pod with the handler of its class', async () => {
+    const api = `/apis/node.${apiGroupDomain}/v1`;
+    const metadata = { name: 'plain' };
+    const runtimeClass = { apiVersion: `node.${apiGroupDomain}/v1`, kind: 'RuntimeClass', metadata };
+    await joined.plane.post(`${api}/runtimeclasses`, { ...runtimeClass, handler: 'runc' });
+    await joined.run('classy', { runtimeClassName: 'plain', containers: [sh('c', WAIT)] });
+    const pod = await joined.shows('classy', isReady);
+    expect(pod.status?.phase).toBe('Running');
+  });
 
   test.each([
     ['cpu', { containers: [sh('c', WAIT, { resources: { requests: { cpu: '4000' } } })] }, 'OutOfcpu'],

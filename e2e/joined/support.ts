@@ -59,7 +59,10 @@ export interface Joined extends AsyncDisposable {
   patch(path: string, body: object, type?: string): Promise<void>;
 }
 
-export async function startJoined(flags: readonly string[] = []): Promise<Joined> {
+/** Flags of the agent, or what makes them of its API server. */
+type Flags = readonly string[] | ((plane: TestPlane) => readonly string[]);
+
+export async function startJoined(flags: Flags = []): Promise<Joined> {
   const port = await freePort();
   const plane = await startTestPlane([`--secure-port=${port}`]);
   const endpoint = inject('criEndpoint');
@@ -71,7 +74,8 @@ export async function startJoined(flags: readonly string[] = []): Promise<Joined
     '--plat-api-qps=200',
     '--plat-api-burst=400',
   ];
-  const agent = await TestAgent.create({ endpoint, folder, flags: [...agentFlags, ...flags] });
+  const more = typeof flags === 'function' ? flags(plane) : flags;
+  const agent = await TestAgent.create({ endpoint, folder, flags: [...agentFlags, ...more] });
   const cri = connectRuntime({ endpoint, log: silentLogger });
   await cri.whenConnected();
   await nameImage(endpoint, cri);

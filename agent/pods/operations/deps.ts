@@ -55,6 +55,8 @@ export interface OperationDeps {
   readonly volumes: VolumeManager;
   /** Whose objects a pod uses depends on where it came from. */
   readonly objectsOf: (pod: Pod) => ObjectReader;
+  /** The runtime's handler for a pod of a RuntimeClass. */
+  readonly runtimeHandler: (pod: Pod) => Promise<string>;
   /** Variables that tell a pod of services. Rejects as long as they are not known. */
   readonly serviceEnv: (pod: Pod) => Promise<Readonly<Record<string, string>>>;
   readonly view: RuntimeView;

@@ -51,8 +51,7 @@ export async function createSandbox(
 ): Promise<void> {
   const { runtime, view, clock, starts } = deps;
   const config = await sandboxConfig(deps, pod, attempt, { warn: attempt === 0 });
-  // Standalone there are no RuntimeClass objects: the class name is the handler's name.
-  const runtimeHandler = pod.spec?.runtimeClassName ?? '';
+  const runtimeHandler = await deps.runtimeHandler(pod);
   const createdAtMs = clock.now();
   const run = () =>
     runtime

@@ -1,0 +1,164 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { createTempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+import type { Json } from '../api-client/client.ts';
+import { ApiRequestError, ServerUnreachableError } from '../api-client/errors.ts';
+import type { WatchEvent } from '../api-client/watch-events.ts';
+import { formatObjectKey, type ObjectKey } from './references.ts';
+import { createSavedObjects, NO_SAVED_OBJECTS } from './saved-objects.ts';
+import { createServerObjects, type DetectionStrategy, type SavedObjects } from './server-objects.ts';
+
+const key = (name: string): ObjectKey => ({ kind: 'ConfigMap', namespace: 'default', name });
+const configMap = (name: string, version: number, more: object = {}): Json => ({
+  metadata: { name, namespace: 'default', resourceVersion: String(version) },
+  ...more,
+});
+
+function setUp(strategy: DetectionStrategy, saved: SavedObjects = NO_SAVED_OBJECTS) {
+  const clock = createFakeClock();
+  const there = new Map<string, Json>();
+  const asked: string[] = [];
+  const watches = new Map<string, (event: WatchEvent) => void>();
+  let fault: Error | undefined;
+  const nameIn = (query: object): string => String(Reflect.get(query, 'fieldSelector')).split('=')[1] ?? '';
+  const client = {
+    async get({ name }: { name: string }): Promise<Json> {
+      asked.push(`get ${name}`);
+      if (fault !== undefined) throw fault;
+      const object = there.get(name);
+      if (object === undefined) throw new ApiRequestError({ status: 404, reason: 'NotFound', message: 'no' });
+      return object;
+    },
+    async list(_: unknown, __: unknown, query: object = {}): Promise<Json> {
+      const name = nameIn(query);
+      asked.push(`list ${name}`);
+      if (fault !== undefined) throw fault;
+      const object = there.get(name);
+      return { metadata: { resourceVersion: '1' }, items: object === undefined ? [] : [object] };
+    },
+    async *watch(_: unknown, signal: AbortSignal, query: object = {}): AsyncGenerator<WatchEvent, void> {
+      const name = nameIn(query);
+      asked.push(`watch ${name}`);
+      const ended = (): void => void watches.delete(name);
+      signal.addEventListener('abort', ended);
+      while (!signal.aborted) {
+        yield await new Promise<WatchEvent>((resolve, reject) => {
+          watches.set(name, resolve);
+          signal.addEventListener('abort', () => reject(new Error('aborted')));
+        });
+      }
+    },
+  };
+  const objects = createServerObjects({ client, saved, clock, log: silentLogger }, { strategy });
+  const changed: string[] = [];
+  objects.onChange((keys) => changed.push(...keys.map(formatObjectKey)));
+  return {
+    objects,
+    clock,
+    there,
+    asked,
+    watches,
+    changed,
+    fail: (error: Error | undefined) => {
+      fault = error;
+    },
+    [Symbol.dispose]: () => objects.stop(),
+  };
+}
+
+describe('objects that are watched', () => {
+  test('are followed from the time they are named, and no longer', async () => {
+    using world = setUp('Watch');
+    world.there.set('a', configMap('a', 1));
+    world.objects.name([key('a')]);
+    expect(await world.objects.get(key('a'))).toBe(world.there.get('a'));
+    await world.clock.advance(0);
+    const next = configMap('a', 2);
+    world.watches.get('a')?.({ type: 'MODIFIED', object: next });
+    await world.clock.advance(0);
+    expect(await world.objects.get(key('a'))).toBe(next);
+    expect(world.changed).toEqual(['ConfigMap default/a', 'ConfigMap default/a']);
+    expect(world.asked).toEqual(['list a', 'watch a']);
+    world.objects.name([]);
+    await world.clock.advance(0);
+    expect(world.watches.size).toBe(0);
+  });
+
+  test('are followed no more when they say that they never change', async () => {
+    using world = setUp('Watch');
+    world.there.set('a', configMap('a', 1, { immutable: true }));
+    world.objects.name([key('a')]);
+    expect(await world.objects.get(key('a'))).toBe(world.there.get('a'));
+    await world.clock.advance(0);
+    expect(world.asked).toEqual(['list a']);
+    expect(await world.objects.get(key('a'))).toBe(world.there.get('a'));
+  });
+
+  test('are not there when the server says so', async () => {
+    using world = setUp('Watch');
+    world.objects.name([key('none')]);
+    expect(await world.objects.get(key('none'))).toBeUndefined();
+  });
+
+  test('fail while the server is away and nothing was saved', async () => {
+    using world = setUp('Watch');
+    world.fail(new ServerUnreachableError('away'));
+    world.objects.name([key('a')]);
+    await expect(world.objects.get(key('a'))).rejects.toThrow('away');
+  });
+});
+
+describe('objects that are read', () => {
+  test('anew each time with Get', async () => {
+    using world = setUp('Get');
+    world.there.set('a', configMap('a', 1));
+    world.objects.name([key('a')]);
+    await world.objects.get(key('a'));
+    await world.objects.get(key('a'));
+    expect(world.asked).toEqual(['get a', 'get a']);
+  });
+
+  test('once a minute with Cache, and at once for a pod that names them anew', async () => {
+    using world = setUp('Cache');
+    world.there.set('a', configMap('a', 1));
+    world.objects.name([key('a')]);
+    await world.objects.get(key('a'));
+    await world.clock.advance(59_000);
+    await world.objects.get(key('a'));
+    expect(world.asked).toHaveLength(1);
+    await world.clock.advance(1_000);
+    await world.objects.get(key('a'));
+    expect(world.asked).toHaveLength(2);
+    world.objects.name([]);
+    world.objects.name([key('a')]);
+    await world.objects.get(key('a'));
+    expect(world.asked).toHaveLength(3);
+  });
+
+  test('from the disk while the server is away, not when it refuses', async () => {
+    await using dir = await createTempDir();
+    const at = join(dir.path, 'objects');
+    using before = setUp('Get', createSavedObjects({ dir: at, log: silentLogger }));
+    before.there.set('a', configMap('a', 1, { data: { word: 'kept' } }));
+    before.objects.name([key('a')]);
+    await before.objects.get(key('a'));
+    const files = await eventually(async () => {
+      const names = await readdir(at);
+      return names.length === 1 && !names[0]?.endsWith('.tmp') ? names : undefined;
+    });
+    expect((await stat(join(at, files[0] ?? ''))).mode & 0o777).toBe(0o600);
+
+    using after = setUp('Get', createSavedObjects({ dir: at, log: silentLogger }));
+    after.fail(new ServerUnreachableError('away'));
+    after.objects.name([key('a')]);
+    expect(await after.objects.get(key('a'))).toMatchObject({ data: { word: 'kept' } });
+    after.fail(new ApiRequestError({ status: 403, reason: 'Forbidden', message: 'not yours' }));
+    await expect(after.objects.get(key('a'))).rejects.toThrow('not yours');
+    after.objects.name([]);
+    expect(await eventually(async () => (await readdir(at)).length === 0)).toBe(true);
+  });
+});
