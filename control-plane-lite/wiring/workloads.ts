@@ -4,20 +4,26 @@ import type { ServerConfig } from '../config/settings.ts';
 import { runCronJobs } from '../controllers/cron-job/controller.ts';
 import { runDaemonSets } from '../controllers/daemon-set/controller.ts';
 import { runDeployments } from '../controllers/deployment/controller.ts';
+import { runDisruption } from '../controllers/disruption/controller.ts';
 import { runJobs } from '../controllers/job/controller.ts';
 import type { ControllerName } from '../controllers/names.ts';
 import { runNodeLifecycle } from '../controllers/node-lifecycle/controller.ts';
 import { runPodGc } from '../controllers/pod-gc/controller.ts';
 import { REPLICA_SETS, REPLICATION_CONTROLLERS, runReplicas } from '../controllers/replica-set/controller.ts';
+import { runEndpoints } from '../controllers/service-backends/endpoints-controller.ts';
+import { runEndpointSlices } from '../controllers/service-backends/slices-controller.ts';
 import { runStatefulSets } from '../controllers/stateful-set/controller.ts';
+import { runTtlAfterFinished } from '../controllers/ttl-after-finished/controller.ts';
 import { type Children, createChildren } from '../controllers/workloads-kit/children.ts';
 import { findResource, type WorkloadDeps } from '../controllers/workloads-kit/deps.ts';
 import { type PodFacts, podFacts } from '../controllers/workloads-kit/pod-facts.ts';
+import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Core } from './core.ts';
 
 interface Shared {
   readonly config: ServerConfig;
   readonly pods: Children<PodFacts>;
+  readonly registry: ResourceRegistry;
 }
 
 type Run = (deps: WorkloadDeps, signal: AbortSignal, shared: Shared) => Promise<void>;
@@ -27,6 +33,9 @@ const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
   cronjob: runCronJobs,
   daemonset: runDaemonSets,
   deployment: runDeployments,
+  disruption: runDisruption,
+  endpoint: runEndpoints,
+  endpointslice: runEndpointSlices,
   job: runJobs,
   nodelifecycle: (deps, signal, { config }) =>
     runNodeLifecycle(deps, signal, {
@@ -39,6 +48,7 @@ const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
   replicationcontroller: (deps, signal, { pods }) =>
     runReplicas(deps, signal, { kind: REPLICATION_CONTROLLERS, pods }),
   statefulset: runStatefulSets,
+  'ttl-after-finished': runTtlAfterFinished,
 };
 
 /** Works until the signal fires. */
@@ -54,7 +64,11 @@ export async function runWorkloads(core: Core, signal: AbortSignal): Promise<voi
   const deps = { registry, cache, verbs, clock, vocabulary, gates };
   await Promise.all(
     chosen.map(({ name, run }) =>
-      run({ ...deps, log: core.log.child({ controller: name }) }, signal, { pods, config: core.config }),
+      run({ ...deps, log: core.log.child({ controller: name }) }, signal, {
+        pods,
+        registry,
+        config: core.config,
+      }),
     ),
   );
   pods.close();

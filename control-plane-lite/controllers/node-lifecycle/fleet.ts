@@ -28,7 +28,7 @@ export interface FleetDeps {
   readonly nodes: Pick<ResourceCache, 'follow'>;
   readonly leases: Pick<ResourceCache, 'follow'>;
   readonly leaseNamespace: string;
-  /** What the labels of a zone begin with: `topology.plat.io`. */
+  /** What the labels of a zone begin with: `topology.` and the domain. */
   readonly topology: string;
   /** Monotonic, in ms. */
   readonly nowMs: () => number;

@@ -45,7 +45,7 @@ export interface TaintChange {
 }
 
 export interface TaintRules {
-  /** What the keys begin with: `node.plat.io`. */
+  /** What the keys begin with: `node.` and the domain. */
   readonly prefix: string;
   /** Whether the pods of nodes in trouble may be sent away at all. */
   readonly mayEvict: boolean;

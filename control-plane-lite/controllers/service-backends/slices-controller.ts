@@ -1,0 +1,150 @@
+/** Keeps the EndpointSlices of services that select pods.
+ *  Source: upstream's endpoint slice controller, release 1.24. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Node, Pod, Service } from '#api/schema/gen/core-v1.ts';
+import type { EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
+import { unlessGone } from '../unless-gone.ts';
+import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
+import { controllerReference } from '../workloads-kit/claim.ts';
+import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { createHands, type Hands } from '../workloads-kit/family.ts';
+import type { Owner } from '../workloads-kit/owners.ts';
+import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { changeObject } from '../workloads-kit/write-status.ts';
+import { backendOf, isHeadless } from './backends.ts';
+import { followServices, type Services } from './follow.ts';
+import { decideSlices, type SliceContent } from './slices.ts';
+
+interface Parts {
+  readonly deps: WorkloadDeps;
+  readonly resource: Resource;
+  readonly slices: Resource;
+  readonly nodes: Resource;
+  readonly known: Children<Child>;
+  readonly services: Services;
+  readonly hands: Hands;
+  readonly loop: KeyLoop;
+}
+
+/** Words that mark a slice as one of this controller. */
+interface Marks {
+  readonly serviceLabel: string;
+  readonly managerLabel: string;
+  readonly manager: string;
+  readonly headlessLabel: string;
+}
+
+const marksOf = ({ vocabulary: { domain, apiGroupDomain } }: WorkloadDeps): Marks => ({
+  serviceLabel: `${domain}/service-name`,
+  managerLabel: `endpointslice.${domain}/managed-by`,
+  manager: `endpointslice-controller.${apiGroupDomain}`,
+  headlessLabel: `service.${domain}/headless`,
+});
+
+function labelsOf(service: Service, marks: Marks): Readonly<Record<string, string>> {
+  return {
+    ...service.metadata?.labels,
+    ...(isHeadless(service) ? { [marks.headlessLabel]: '' } : {}),
+    [marks.serviceLabel]: service.metadata?.name ?? '',
+    [marks.managerLabel]: marks.manager,
+  };
+}
+
+function zoneReader({ deps, nodes }: Parts): (nodeName: string) => string | undefined {
+  const cache = deps.cache.resource(nodes.storage);
+  const label = `topology.${deps.vocabulary.domain}/zone`;
+  return (nodeName) => {
+    const node = cache.get(nodeName);
+    return node === undefined ? undefined : typed<Node>(node.object()).metadata?.labels?.[label];
+  };
+}
+
+function sliceObject(parts: Parts, owner: Owner, content: SliceContent): ApiObject {
+  const { namespace, name } = owner.cached;
+  return {
+    apiVersion: `discovery.${parts.deps.vocabulary.apiGroupDomain}/v1`,
+    kind: 'EndpointSlice',
+    metadata: {
+      generateName: `${name}-`,
+      namespace,
+      labels: { ...labelsOf(typed<Service>(owner.cached.object()), marksOf(parts.deps)) },
+      ownerReferences: [controllerReference(parts.resource, owner.cached.object())],
+    },
+    ...content,
+  };
+}
+
+async function visit(parts: Parts, key: string): Promise<void> {
+  const { services, deps, slices, known, hands, loop } = parts;
+  const owner = services.get(key);
+  // Those of a service that is gone are the garbage collector's.
+  if (owner === undefined || owner.requirements.length === 0) return;
+  const service = typed<Service>(owner.cached.object());
+  if (service.spec?.type === 'ExternalName') return;
+  const marks = marksOf(deps);
+  const own = known
+    .ofOwner(owner.uid)
+    .filter(({ labels, deleting }) => labels[marks.managerLabel] === marks.manager && !deleting);
+  const backends = services
+    .podsOf(owner)
+    .flatMap((pod) => backendOf(service, typed<Pod>(pod.object())) ?? []);
+  const changes = decideSlices(
+    service,
+    backends,
+    own.map(({ name, cached }) => ({ name, slice: typed<EndpointSlice>(cached.object()) })),
+    { zoneOf: zoneReader(parts) },
+  );
+  const labels = labelsOf(service, marks);
+  const relabel = own.filter((slice) => !isDeepStrictEqual({ ...slice.labels }, { ...labels }));
+  const { namespace } = owner;
+  const refTo = (name: string) => ({ resource: slices, namespace, name });
+  const uidOf = (name: string): string => own.find((slice) => slice.name === name)?.uid ?? '';
+  if (changes.create.length + changes.update.length + changes.remove.length + relabel.length > 0)
+    loop.expect(key);
+  for (const content of changes.create) {
+    const options = { dryRun: false, fieldManager: hands.fieldManager };
+    await deps.verbs.create(refTo(''), sliceObject(parts, owner, content), options, hands.caller);
+  }
+  for (const { name, content } of changes.update) {
+    await changeObject(hands, refTo(name), uidOf(name), (draft) => {
+      draft['endpoints'] = content.endpoints;
+    });
+  }
+  for (const { name, uid } of relabel) {
+    await changeObject(hands, refTo(name), uid, (draft) => {
+      draft.metadata.labels = { ...labels };
+    });
+  }
+  for (const name of changes.remove) {
+    const request = { dryRun: false, preconditions: { uid: uidOf(name) } };
+    await unlessGone(() => deps.verbs.delete(refTo(name), request, hands.caller));
+  }
+}
+
+/** Works until the signal fires. */
+export async function runEndpointSlices(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
+  const { cache, vocabulary } = deps;
+  const resource = findResource(deps, 'v1', 'services');
+  const pods = findResource(deps, 'v1', 'pods');
+  const nodes = findResource(deps, 'v1', 'nodes');
+  const slices = findResource(deps, `discovery.${vocabulary.apiGroupDomain}/v1`, 'endpointslices');
+  if (resource === undefined || pods === undefined || nodes === undefined || slices === undefined) return;
+  const hands = createHands(deps, 'endpoint-slice-controller', signal);
+  const loop = createKeyLoop(deps, (key) => visit(parts, key).then(() => undefined));
+  const services = followServices(
+    { services: cache.resource(resource.storage), resource, pods: cache.resource(pods.storage) },
+    { onService: (key) => loop.due(key), onPods: (key) => loop.dueSoon(key) },
+  );
+  const known = createChildren(cache.resource(slices.storage), childFacts);
+  // One that somebody else changed or removed is mended.
+  known.onChange(({ previous, current }) => {
+    const service = [...new Set([previous?.owner?.name, current?.owner?.name])];
+    for (const name of service) {
+      if (name !== undefined) loop.dueSoon(`${(current ?? previous)?.namespace ?? ''}/${name}`);
+    }
+  });
+  const parts: Parts = { deps, resource, slices, nodes, known, services, hands, loop };
+  await loop.run(signal, services, known);
+}
