@@ -19,6 +19,8 @@ export const ADMISSION_PLUGINS = [
   { name: 'CertificateSigning', on: true },
   { name: 'CertificateSubjectRestriction', on: true },
   { name: 'DefaultIngressClass', on: true },
+  { name: 'MutatingAdmissionWebhook', on: true },
+  { name: 'ValidatingAdmissionWebhook', on: true },
 ] as const;
 
 export type AdmissionPluginName = (typeof ADMISSION_PLUGINS)[number]['name'];

@@ -7,9 +7,10 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Cache, CacheChange, CachedObject, WatchHandle } from '../cache/contract.ts';
 import type { Resource, StorageInfo } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
+import type { WebhookDeps } from '../webhooks/call.ts';
 import { customResources } from './custom-resources.ts';
 import { definitionOf, holds } from './definition.ts';
-import { createWebhookConverter, type WebhookDeps } from './webhook.ts';
+import { createWebhookConverter } from './webhook.ts';
 
 export interface RegistrarDeps extends WebhookDeps {
   readonly registry: ResourceRegistry;

@@ -1,5 +1,6 @@
 /** The admission plugins that the configuration asks for. */
 
+import type { Logger } from '#api/kit/logger.ts';
 import { notFound } from '#api/meta/status-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { createCertificateAdmission } from '../admission/certificate-requests.ts';
@@ -18,10 +19,13 @@ import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
 import { createClaimResize, createStorageProtection } from '../admission/storage.ts';
 import { createTaintNodes } from '../admission/taint-nodes.ts';
+import { createHookCaller, type HookCaller } from '../admission/webhooks/call.ts';
+import { createMutatingWebhooks, createValidatingWebhooks } from '../admission/webhooks.ts';
 import type { Cache, CachedObject } from '../cache/contract.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Access } from './access.ts';
+import { createServiceFinder } from './service-finder.ts';
 
 export interface AdmissionParts {
   readonly config: ServerConfig;
@@ -31,9 +35,16 @@ export interface AdmissionParts {
   readonly cache: Cache;
   readonly registry: ResourceRegistry;
   readonly access: Access;
+  readonly log: Logger;
+  /** Ends the connections to webhooks. */
+  readonly signal: AbortSignal;
 }
 
-type Make = (deps: AdmissionDeps, parts: AdmissionParts) => AdmissionPlugin | undefined;
+interface MadeParts extends AdmissionParts {
+  readonly caller: HookCaller;
+}
+
+type Make = (deps: AdmissionDeps, parts: MadeParts) => AdmissionPlugin | undefined;
 
 /** Plugins of certificate requests are made together. */
 const certificatePlugin =
@@ -71,6 +82,8 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   PersistentVolumeClaimResize: createClaimResize,
   RuntimeClass: createRuntimeClassAdmission,
   DefaultIngressClass: createDefaultIngressClass,
+  MutatingAdmissionWebhook: (deps, { caller }) => createMutatingWebhooks(deps, caller),
+  ValidatingAdmissionWebhook: (deps, { caller }) => createValidatingWebhooks(deps, caller),
   CertificateApproval: certificatePlugin('CertificateApproval'),
   CertificateSigning: certificatePlugin('CertificateSigning'),
   CertificateSubjectRestriction: certificatePlugin('CertificateSubjectRestriction'),
@@ -82,9 +95,15 @@ export function createAdmissionPlugins(parts: AdmissionParts): readonly Admissio
   const { authorizer, rbac, rbacGroup: group } = access;
   const objects = objectSources(parts);
   const deps: AdmissionDeps = { vocabulary, clock, gates, authorizer, objects };
+  const caller = createHookCaller({
+    vocabulary,
+    log: parts.log.child({ component: 'webhooks' }),
+    signal: parts.signal,
+    addressOf: createServiceFinder(parts).addressOf,
+  });
   const named = enabledPlugins(config.enableAdmissionPlugins, config.disableAdmissionPlugins);
   return [
-    ...named.flatMap((name) => PLUGINS[name](deps, parts) ?? []),
+    ...named.flatMap((name) => PLUGINS[name](deps, { ...parts, caller }) ?? []),
     // No plugin to be switched off: without it RBAC is none.
     ...(rbac === undefined ? [] : [createRbacEscalation({ rbac, authorizer, group })]),
   ];

@@ -86,7 +86,17 @@ export async function createCore(
   const accountTokens = await createAccountTokens({ config, vocabulary, clock, cache, registry });
   const accounts = accountTokens.authenticator;
   const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority, accounts });
-  const plugins = createAdmissionPlugins({ config, vocabulary, clock, gates, cache, registry, access });
+  const plugins = createAdmissionPlugins({
+    config,
+    vocabulary,
+    clock,
+    gates,
+    cache,
+    registry,
+    access,
+    log,
+    signal,
+  });
   const admission = createAdmissionChain(plugins);
   const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
   const made = { store, cache, registry, allocation, access, accountTokens, verbs };

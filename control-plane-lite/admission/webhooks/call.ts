@@ -1,0 +1,121 @@
+/** Asks one webhook of one request. Source: document 2, 2.2, 2.6, 4.1 and 7. */
+import { randomUUID } from 'node:crypto';
+import type { Agent } from 'node:https';
+import { parseJsonText } from '#api/codec/json-text.ts';
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import { StatusError, type StatusReason } from '#api/meta/status-error.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { callWebhook, type WebhookDeps, webhookAgent, webhookTarget } from '../../webhooks/call.ts';
+import type { AdmissionRequest } from '../contract.ts';
+import type { Hook } from './hook.ts';
+import {
+  AdmissionReviewError,
+  REVIEW_VERSIONS,
+  type ReviewAnswer,
+  readReview,
+  reviewBody,
+} from './review.ts';
+
+export interface HookCaller {
+  /** The answer of a webhook that allows it; `undefined`: it could not be asked, which is nothing to it.
+   *  @throws StatusError if it refuses, or could not be asked and has to be */
+  ask(hook: Hook, request: AdmissionRequest): Promise<ReviewAnswer | undefined>;
+}
+
+export interface HookCallerDeps extends WebhookDeps {
+  readonly vocabulary: Vocabulary;
+  readonly log: Logger;
+  /** Closes the connections. */
+  readonly signal: AbortSignal;
+}
+
+const REASONS: ReadonlyMap<number, StatusReason> = new Map([
+  [401, 'Unauthorized'],
+  [403, 'Forbidden'],
+  [404, 'NotFound'],
+  [409, 'Conflict'],
+  [422, 'Invalid'],
+  [429, 'TooManyRequests'],
+  [500, 'InternalError'],
+  [503, 'ServiceUnavailable'],
+]);
+const LOWEST_CODE = 400;
+/** Connections of so many webhooks are kept. */
+const MAX_AGENTS = 64;
+
+export function createHookCaller(deps: HookCallerDeps): HookCaller {
+  const { vocabulary, log } = deps;
+  const agents = new Map<string, Agent>();
+  deps.signal.addEventListener('abort', () => agents.forEach((agent) => agent.destroy()), { once: true });
+
+  function agentOf({ client }: Hook): Agent {
+    const key = client.caBundle ?? '';
+    const known = agents.get(key);
+    if (known !== undefined) return known;
+    const [oldest] = agents;
+    if (agents.size >= MAX_AGENTS && oldest !== undefined) {
+      oldest[1].destroy();
+      agents.delete(oldest[0]);
+    }
+    const made = webhookAgent(client);
+    agents.set(key, made);
+    return made;
+  }
+
+  async function call(hook: Hook, request: AdmissionRequest): Promise<ReviewAnswer> {
+    const version = hook.reviewVersions.find((each) => REVIEW_VERSIONS.includes(each));
+    if (version === undefined)
+      throw new AdmissionReviewError('webhook does not accept known AdmissionReview versions');
+    const asked = { uid: randomUUID(), version };
+    const body = Buffer.from(JSON.stringify(reviewBody(request, asked, vocabulary)));
+    const answer = await callWebhook(webhookTarget(hook.client, deps), body, agentOf(hook), hook.timeoutMs);
+    return readReview(parse(answer), asked, vocabulary);
+  }
+
+  return {
+    async ask(hook, request) {
+      if (request.dryRun && !hook.takesDryRuns)
+        throw new StatusError(
+          'BadRequest',
+          `admission webhook ${JSON.stringify(hook.name)} does not support dry run`,
+        );
+      let answer: ReviewAnswer;
+      try {
+        answer = await call(hook, request);
+      } catch (thrown) {
+        if (hook.ignoresFailure) {
+          log.warn({ err: thrown, webhook: hook.name }, 'Webhook could not be asked; the request goes on');
+          return undefined;
+        }
+        const why = `failed calling webhook ${JSON.stringify(hook.name)}: failed to call webhook: ${asError(thrown).message}`;
+        throw new StatusError('InternalError', `Internal error occurred: ${why}`, { cause: thrown });
+      }
+      for (const text of answer.warnings) request.warn(text);
+      for (const [key, value] of Object.entries(answer.annotations))
+        request.annotate(`${hook.name}/${key}`, value);
+      if (!answer.allowed) throw denial(hook, answer);
+      return answer;
+    },
+  };
+}
+
+function parse(bytes: Buffer): unknown {
+  try {
+    return parseJsonText(bytes.toString('utf8'));
+  } catch (cause) {
+    throw new AdmissionReviewError('the answer is no JSON', { cause });
+  }
+}
+
+/** Codes of success are none of a refusal. */
+function denial({ name }: Hook, { code = 0, message, reason }: ReviewAnswer): StatusError {
+  const denied = `admission webhook ${JSON.stringify(name)} denied the request`;
+  const why = message === '' ? reason : message;
+  const used = code < LOWEST_CODE ? LOWEST_CODE : code;
+  return new StatusError(
+    REASONS.get(used) ?? 'BadRequest',
+    why === '' ? `${denied} without explanation` : `${denied}: ${why}`,
+    { code: used },
+  );
+}

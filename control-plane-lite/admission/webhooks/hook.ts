@@ -1,0 +1,58 @@
+/** The webhooks of all configurations, in the order in which they are called. */
+
+import type { Requirement } from '#api/meta/selectors.ts';
+import { selectorRequirements } from '#api/meta/selectors.ts';
+import type {
+  MutatingWebhook,
+  MutatingWebhookConfiguration,
+  RuleWithOperations,
+} from '#api/schema/gen/admissionregistration-v1.ts';
+import { typed } from '../../resources/view.ts';
+import type { WebhookClient } from '../../webhooks/call.ts';
+import type { ObjectSource } from '../deps.ts';
+
+export interface Hook {
+  readonly name: string;
+  readonly client: WebhookClient;
+  readonly rules: readonly RuleWithOperations[];
+  readonly ignoresFailure: boolean;
+  readonly namespaces: readonly Requirement[];
+  readonly objects: readonly Requirement[];
+  /** Whether it may be asked of what is not to be done. */
+  readonly takesDryRuns: boolean;
+  readonly timeoutMs: number;
+  readonly reviewVersions: readonly string[];
+  /** Is called again if a later one changed the object. */
+  readonly again: boolean;
+}
+
+const DEFAULT_SECONDS = 10;
+
+function hookOf(webhook: MutatingWebhook): Hook {
+  return {
+    name: webhook.name,
+    client: webhook.clientConfig,
+    rules: webhook.rules ?? [],
+    ignoresFailure: webhook.failurePolicy === 'Ignore',
+    namespaces: selectorRequirements(webhook.namespaceSelector ?? {}),
+    objects: selectorRequirements(webhook.objectSelector ?? {}),
+    takesDryRuns: webhook.sideEffects === 'None' || webhook.sideEffects === 'NoneOnDryRun',
+    timeoutMs: (webhook.timeoutSeconds ?? DEFAULT_SECONDS) * 1000,
+    reviewVersions: webhook.admissionReviewVersions,
+    again: webhook.reinvocationPolicy === 'IfNeeded',
+  };
+}
+
+/** Tells all webhooks as they are now: by the names of their configurations, then in the order given there. */
+export function followHooks(source: Pick<ObjectSource, 'follow'>): () => readonly Hook[] {
+  const byConfiguration = new Map<string, readonly Hook[]>();
+  let all: readonly Hook[] = [];
+  source.follow(({ type, current }) => {
+    // Validating webhooks have no member that mutating ones lack.
+    const { webhooks = [] } = typed<MutatingWebhookConfiguration>(current.object());
+    if (type === 'DELETED') byConfiguration.delete(current.name);
+    else byConfiguration.set(current.name, webhooks.map(hookOf));
+    all = [...byConfiguration.keys()].toSorted().flatMap((name) => byConfiguration.get(name) ?? []);
+  });
+  return () => all;
+}

@@ -1,0 +1,138 @@
+/** What a webhook is asked, and what its answer says. Pure. Source: document 2, 2.2. */
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiObject } from '../../resources/contract.ts';
+import { isMembers } from '../../resources/view.ts';
+import type { AdmissionRequest } from '../contract.ts';
+
+/** The answer is none, or not to what was asked. */
+export class AdmissionReviewError extends Error {
+  override readonly name = 'AdmissionReviewError';
+}
+
+export interface ReviewAnswer {
+  readonly allowed: boolean;
+  /** What the user is told of a refusal. */
+  readonly code: number | undefined;
+  readonly message: string;
+  readonly reason: string;
+  /** Operations of a JSON patch. */
+  readonly patch: unknown;
+  readonly warnings: readonly string[];
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+const KIND = 'AdmissionReview';
+export const REVIEW_VERSIONS: readonly string[] = ['v1', 'v1beta1'];
+const OPTIONS = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
+
+const apiVersionOf = (version: string, { apiGroupDomain }: Vocabulary): string =>
+  `admission.${apiGroupDomain}/${version}`;
+
+function optionsOf({ operation, dryRun }: AdmissionRequest, { apiGroupDomain }: Vocabulary): unknown {
+  if (operation === 'CONNECT') return null;
+  const meta = { kind: OPTIONS[operation], apiVersion: `meta.${apiGroupDomain}/v1` };
+  return dryRun ? { ...meta, dryRun: ['All'] } : meta;
+}
+
+/** The kind of what is sent: its version may be another than that of the request. */
+function kindOf({
+  resource,
+  object,
+  old,
+}: AdmissionRequest): Readonly<Record<'group' | 'version' | 'kind', string>> {
+  const { group, version, kind } = resource.info;
+  const sent = (object ?? old)?.kind === kind ? (object ?? old) : undefined;
+  const apiVersion = sent?.apiVersion ?? '';
+  const slash = apiVersion.lastIndexOf('/');
+  return apiVersion === ''
+    ? { group, version, kind }
+    : { group: apiVersion.slice(0, Math.max(0, slash)), version: apiVersion.slice(slash + 1), kind };
+}
+
+export function reviewBody(
+  request: AdmissionRequest,
+  { uid, version }: { readonly uid: string; readonly version: string },
+  vocabulary: Vocabulary,
+): unknown {
+  const { resource, subresource, user, operation, object, old, namespace, name, dryRun } = request;
+  const { group, plural } = resource.info;
+  const kind = kindOf(request);
+  const part = subresource === '' ? {} : { subResource: subresource };
+  const requestPart = subresource === '' ? {} : { requestSubResource: subresource };
+  const shown = name === '' ? (object?.metadata.name ?? '') : name;
+  return {
+    apiVersion: apiVersionOf(version, vocabulary),
+    kind: KIND,
+    request: {
+      uid,
+      kind,
+      resource: { group: kind.group, version: kind.version, resource: plural },
+      ...part,
+      requestKind: { group, version: resource.info.version, kind: resource.info.kind },
+      requestResource: { group, version: resource.info.version, resource: plural },
+      ...requestPart,
+      ...(shown === '' ? {} : { name: shown }),
+      ...(namespace === '' ? {} : { namespace }),
+      operation,
+      userInfo: {
+        username: user.name,
+        ...(user.uid === undefined ? {} : { uid: user.uid }),
+        groups: user.groups,
+        ...(Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
+      },
+      object: operation === 'DELETE' ? null : (object ?? null),
+      oldObject: operation === 'CREATE' || operation === 'CONNECT' ? null : (old ?? null),
+      dryRun,
+      options: optionsOf(request, vocabulary),
+    },
+  };
+}
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+function patchOf(response: Readonly<Record<string, unknown>>): unknown {
+  const { patch, patchType } = response;
+  if (patch === undefined || patch === null || patch === '') return undefined;
+  if (patchType !== 'JSONPatch')
+    throw new AdmissionReviewError(`the patch is of type ${JSON.stringify(patchType)}, not JSONPatch`);
+  try {
+    return JSON.parse(Buffer.from(textOf(patch), 'base64').toString('utf8'));
+  } catch (cause) {
+    throw new AdmissionReviewError('the patch is no JSON in base64', { cause });
+  }
+}
+
+/** @throws AdmissionReviewError if it does not answer what was asked */
+export function readReview(
+  answer: unknown,
+  { uid, version }: { readonly uid: string; readonly version: string },
+  vocabulary: Vocabulary,
+): ReviewAnswer {
+  const wanted = apiVersionOf(version, vocabulary);
+  if (!isMembers(answer) || answer['kind'] !== KIND || answer['apiVersion'] !== wanted)
+    throw new AdmissionReviewError(`expected a webhook response of ${wanted}, Kind=${KIND}`);
+  const { response } = answer;
+  if (!isMembers(response)) throw new AdmissionReviewError('the webhook response has no response');
+  if (response['uid'] !== uid) throw new AdmissionReviewError(`expected response.uid=${JSON.stringify(uid)}`);
+  if (typeof response['allowed'] !== 'boolean')
+    throw new AdmissionReviewError('the webhook response does not say whether it is allowed');
+  const status = isMembers(response['status']) ? response['status'] : {};
+  const { warnings, auditAnnotations } = response;
+  return {
+    allowed: response['allowed'],
+    code: typeof status['code'] === 'number' ? status['code'] : undefined,
+    message: textOf(status['message']),
+    reason: textOf(status['reason']),
+    patch: patchOf(response),
+    warnings: Array.isArray(warnings) ? warnings.map(textOf).filter((text) => text !== '') : [],
+    annotations: isMembers(auditAnnotations)
+      ? Object.fromEntries(Object.entries(auditAnnotations).map(([key, value]) => [key, textOf(value)]))
+      : {},
+  };
+}
+
+/** Puts the content of one object into another. */
+export function replaceContent(draft: ApiObject, by: ApiObject): void {
+  for (const member of Object.keys(draft)) if (!(member in by)) delete draft[member];
+  Object.assign(draft, by);
+}

@@ -1,0 +1,114 @@
+import { describe, expect, test } from 'vitest';
+import { silentLogger } from '#api/kit/logger.ts';
+import type { RuleWithOperations } from '#api/schema/gen/admissionregistration-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createHookCaller } from './call.ts';
+import { matchesRule } from './match.ts';
+import { AdmissionReviewError, readReview } from './review.ts';
+
+const words = VOCABULARIES.plat;
+
+describe('matchesRule', () => {
+  const base: RuleWithOperations = {
+    operations: ['CREATE'],
+    apiGroups: ['apps'],
+    apiVersions: ['v1'],
+    resources: ['deployments'],
+  };
+  test.each<[string, Partial<RuleWithOperations>, string, boolean]>([
+    ['what it names', {}, '', true],
+    ['no subresource of it', {}, 'scale', false],
+    ['every operation', { operations: ['*'] }, '', true],
+    ['no other operation', { operations: ['DELETE'] }, '', false],
+    ['every group and version', { apiGroups: ['*'], apiVersions: ['*'] }, '', true],
+    ['no other group', { apiGroups: [''] }, '', false],
+    ['every resource', { resources: ['*'] }, '', true],
+    ['but not their subresources', { resources: ['*'] }, 'scale', false],
+    ['a subresource', { resources: ['deployments/scale'] }, 'scale', true],
+    ['every subresource of it', { resources: ['deployments/*'] }, 'scale', true],
+    ['a subresource of all', { resources: ['*/scale'] }, 'scale', true],
+    ['everything', { resources: ['*/*'] }, 'scale', true],
+    ['what is in namespaces', { scope: 'Namespaced' }, '', true],
+    ['not what is in none', { scope: 'Cluster' }, '', false],
+  ])('%s', (_, change, subresource, matches) => {
+    const info = { group: 'apps', version: 'v1', plural: 'deployments', namespaced: true };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- only its names count
+    const resource = { info } as Parameters<typeof matchesRule>[1]['resource'];
+    expect(matchesRule({ ...base, ...change }, { operation: 'CREATE', resource, subresource })).toBe(matches);
+  });
+});
+
+describe('readReview', () => {
+  const asked = { uid: 'u', version: 'v1' };
+  const answer = (response: object, change: object = {}): unknown => ({
+    apiVersion: `admission.${words.apiGroupDomain}/v1`,
+    kind: 'AdmissionReview',
+    response,
+    ...change,
+  });
+  const patch = Buffer.from('[]').toString('base64');
+
+  test('reads what is answered', () => {
+    const response = {
+      uid: 'u',
+      allowed: true,
+      patchType: 'JSONPatch',
+      patch,
+      warnings: ['w'],
+      auditAnnotations: { a: 'b' },
+    };
+    expect(readReview(answer(response), asked, words)).toEqual({
+      allowed: true,
+      code: undefined,
+      message: '',
+      reason: '',
+      patch: [],
+      warnings: ['w'],
+      annotations: { a: 'b' },
+    });
+  });
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['another version', answer({ uid: 'u', allowed: true }, { apiVersion: 'v1' })],
+    ['another kind', answer({ uid: 'u', allowed: true }, { kind: 'Review' })],
+    ['no response', answer({}, { response: undefined })],
+    ['another question', answer({ uid: 'x', allowed: true })],
+    ['neither yes nor no', answer({ uid: 'u' })],
+    ['a patch of another type', answer({ uid: 'u', allowed: true, patch })],
+    ['a patch that is none', answer({ uid: 'u', allowed: true, patchType: 'JSONPatch', patch: '!' })],
+  ])('refuses %s', (_, given) => {
+    expect(() => readReview(given, asked, words)).toThrow(AdmissionReviewError);
+  });
+});
+
+describe('ask', () => {
+  test('does not ask a webhook with side effects of a dry run', async () => {
+    const caller = createHookCaller({
+      vocabulary: words,
+      log: silentLogger,
+      signal: AbortSignal.abort(),
+      addressOf: () => {
+        throw new Error('nobody is to be asked');
+      },
+    });
+    const hook = {
+      name: 'a.b.c',
+      client: { service: { namespace: 'n', name: 's' } },
+      rules: [],
+      ignoresFailure: true,
+      namespaces: [],
+      objects: [],
+      takesDryRuns: false,
+      timeoutMs: 1,
+      reviewVersions: ['v1'],
+      again: false,
+    };
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- no more of it is looked at
+    const request = { dryRun: true } as Parameters<typeof caller.ask>[1];
+    await expect(caller.ask(hook, request)).rejects.toMatchObject({
+      reason: 'BadRequest',
+      message: 'admission webhook "a.b.c" does not support dry run',
+    });
+  });
+});

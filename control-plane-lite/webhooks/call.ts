@@ -1,0 +1,120 @@
+/** Calls to webhooks: one HTTPS request each, over connections that are kept. Source: document 2, 2.6 and 4.1. */
+import { Agent, request } from 'node:https';
+import { isIP } from 'node:net';
+
+/** A service that leads to a webhook. */
+export interface WebhookService {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port?: number;
+  readonly path?: string;
+}
+
+/** How a webhook is reached: at an address of its own, or as a service. */
+export interface WebhookClient {
+  readonly url?: string;
+  readonly service?: WebhookService;
+  /** PEM, in base64. */
+  readonly caBundle?: string;
+}
+
+/** Where a service is reached right now. */
+export interface ServiceAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface WebhookDeps {
+  /** @throws Error if there is no way to the service */
+  readonly addressOf: (
+    service: Required<Pick<WebhookService, 'namespace' | 'name' | 'port'>>,
+  ) => ServiceAddress;
+}
+
+/** Connections that wait are closed before the other side does it. */
+const IDLE_MS = 4000;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const DEFAULT_PORT = 443;
+
+export interface WebhookTarget extends ServiceAddress {
+  readonly path: string;
+  /** The name that its certificate is for, and that it is called by; without a port. */
+  readonly name: string;
+}
+
+/** @throws Error if there is no way to it */
+export function webhookTarget({ url, service }: WebhookClient, { addressOf }: WebhookDeps): WebhookTarget {
+  if (url !== undefined) {
+    const { hostname, port, pathname } = new URL(url);
+    const host = hostname.replace(/^\[|\]$/g, '');
+    return { host, name: hostname, port: port === '' ? DEFAULT_PORT : Number(port), path: pathname };
+  }
+  if (service === undefined) throw new Error('the webhook has no address');
+  const { namespace, name, port = DEFAULT_PORT, path = '/' } = service;
+  return { ...addressOf({ namespace, name, port }), name: `${name}.${namespace}.svc`, path };
+}
+
+/** The answer's body. @throws Error */
+export function callWebhook(
+  target: WebhookTarget,
+  body: Buffer,
+  agent: Agent,
+  timeoutMs: number,
+): Promise<Buffer> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        agent,
+        signal,
+        method: 'POST',
+        host: target.host,
+        port: target.port,
+        // An address is compared with the certificate as it is; it is no name to be asked for.
+        ...(isIP(target.name.replace(/^\[|\]$/g, '')) === 0 ? { servername: target.name } : {}),
+        path: `${target.path}?timeout=${Math.ceil(timeoutMs / 1000)}s`,
+        headers: {
+          host: target.port === DEFAULT_PORT ? target.name : `${target.name}:${target.port}`,
+          'content-type': 'application/json',
+          accept: 'application/json',
+          'content-length': body.length,
+        },
+      },
+      (answer) => {
+        const pieces: Buffer[] = [];
+        let length = 0;
+        answer.on('data', (piece: Buffer) => {
+          length += piece.length;
+          if (length > MAX_ANSWER_BYTES)
+            answer.destroy(new Error(`the answer exceeds ${MAX_ANSWER_BYTES} bytes`));
+          else pieces.push(piece);
+        });
+        answer.on('error', reject);
+        answer.on('end', () => {
+          const { statusCode = 0 } = answer;
+          if (statusCode === 200) resolve(Buffer.concat(pieces));
+          else reject(new Error(`the server answered ${statusCode}`));
+        });
+      },
+    );
+    sent.on('error', (error) =>
+      reject(signal.aborted ? new Error(`no answer within ${timeoutMs} ms`) : error),
+    );
+    sent.end(body);
+  });
+}
+
+/** The authorities that the webhook's certificate is checked against; absent: the system's. */
+function authoritiesOf({ caBundle = '' }: WebhookClient): { readonly ca?: Buffer } {
+  return caBundle === '' ? {} : { ca: Buffer.from(caBundle, 'base64') };
+}
+
+/** The connections to a webhook. */
+export const webhookAgent = (client: WebhookClient): Agent =>
+  new Agent({
+    ...authoritiesOf(client),
+    keepAlive: true,
+    timeout: IDLE_MS,
+    maxFreeSockets: 4,
+    scheduling: 'lifo',
+  });

@@ -1,0 +1,214 @@
+/** Webhooks that administrators configure. Source: document 2, 2.2, 2.6, 2.7 and 7. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { VocabularyName } from '#api/vocabulary.ts';
+import { type ConversionWebhook, startConversionWebhook } from './conversion-webhook.ts';
+import { type Json, usePlane, WAIT } from './support.ts';
+
+interface Asked {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly request: Json & { readonly uid: string; readonly name?: string };
+}
+type Judge = (request: Asked['request'], path: string) => Json;
+
+const patchOf = (operations: readonly Json[]): Json => ({
+  allowed: true,
+  patchType: 'JSONPatch',
+  patch: Buffer.from(JSON.stringify(operations)).toString('base64'),
+});
+
+describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the words of %s', (vocabulary) => {
+  const plane = usePlane(vocabulary);
+  let server: ConversionWebhook;
+  let at: string;
+  let judge: Judge;
+  const asked: Asked[] = [];
+  const configurations = plane.path('admissionregistration/v1', '');
+
+  beforeAll(async () => {
+    server = await startConversionWebhook((review) => {
+      // The server of the other webhooks, with another question.
+      const question = review as unknown as Asked;
+      asked.push(question);
+      const { apiVersion, kind, request } = question;
+      return {
+        apiVersion,
+        kind,
+        response: { uid: request.uid, ...judge(request, server.paths.at(-1) ?? '') },
+      };
+    });
+  });
+  afterAll(() => server[Symbol.asyncDispose]());
+  beforeEach(async () => {
+    at = await plane.namespace();
+    judge = () => ({ allowed: true });
+    asked.length = 0;
+  });
+
+  const hook = (name: string, change: Json = {}): Json => ({
+    name: `${name}.example.com`,
+    clientConfig: { url: `${server.url}/${name}`, caBundle: server.caBundle },
+    rules: [{ operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }],
+    namespaceSelector: { matchLabels: { [`${words.domain}/metadata.name`]: at.split('/').at(-1) } },
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+    ...change,
+  });
+  const { words } = plane;
+
+  /** Configures, waits until it counts, and has it taken away in the end. */
+  async function configure(
+    kind: 'mutating' | 'validating',
+    webhooks: readonly Json[],
+  ): Promise<AsyncDisposable> {
+    const path = `${configurations}${kind}webhookconfigurations`;
+    const name = `${kind}-${at.split('/').at(-1) ?? ''}`;
+    await plane.post(path, { metadata: { name }, webhooks });
+    const probe = async (): Promise<number> => {
+      await plane.post(`${at}/configmaps?dryRun=All`, { metadata: { name: 'probe' } });
+      return asked.length;
+    };
+    await expect.poll(probe, WAIT).toBeGreaterThan(0);
+    asked.length = 0;
+    return {
+      [Symbol.asyncDispose]: async () => {
+        await plane.delete(`${path}/${name}`);
+      },
+    };
+  }
+
+  const create = (name: string, more: Json = {}, query = '') =>
+    plane.post(`${at}/configmaps${query}`, { metadata: { name }, ...more });
+
+  test('are asked as the document says', async () => {
+    await using _ = await configure('validating', [hook('a')]);
+    await create('m', { data: { a: 'b' } });
+    const [first] = asked;
+    expect(first).toMatchObject({
+      apiVersion: `admission.${words.apiGroupDomain}/v1`,
+      kind: 'AdmissionReview',
+      request: {
+        kind: { group: '', version: 'v1', kind: 'ConfigMap' },
+        resource: { group: '', version: 'v1', resource: 'configmaps' },
+        requestKind: { group: '', version: 'v1', kind: 'ConfigMap' },
+        requestResource: { group: '', version: 'v1', resource: 'configmaps' },
+        name: 'm',
+        namespace: at.split('/').at(-1),
+        operation: 'CREATE',
+        userInfo: { username: 'admin' },
+        object: { kind: 'ConfigMap', metadata: { name: 'm' }, data: { a: 'b' } },
+        oldObject: null,
+        dryRun: false,
+        options: { kind: 'CreateOptions', apiVersion: `meta.${words.apiGroupDomain}/v1` },
+      },
+    });
+    await plane.patch(`${at}/configmaps/m`, { data: { a: 'c' } });
+    await plane.delete(`${at}/configmaps/m`);
+    expect(asked.slice(1)).toMatchObject([
+      { request: { operation: 'UPDATE', object: { data: { a: 'c' } }, oldObject: { data: { a: 'b' } } } },
+      { request: { operation: 'DELETE', object: null, oldObject: { data: { a: 'c' } } } },
+    ]);
+  });
+
+  test('refuse in words of their own', async () => {
+    await using _ = await configure('validating', [hook('a'), hook('b')]);
+    judge = ({ name }, path) => {
+      if (name === 'probe' || path.includes('/a?')) return { allowed: true, warnings: ['look out'] };
+      return name === 'plain'
+        ? { allowed: false }
+        : { allowed: false, status: { code: 409, message: 'not so' } };
+    };
+    const [told, plain] = await Promise.all([create('m'), create('plain')]);
+    expect([told.status, told.body.message, plain.status, plain.body.message]).toEqual([
+      409,
+      'admission webhook "b.example.com" denied the request: not so',
+      400,
+      'admission webhook "b.example.com" denied the request without explanation',
+    ]);
+    expect(String(told.headers['warning'])).toContain('look out');
+  });
+
+  test('change objects, each what the one before has made', async () => {
+    await using _ = await configure('mutating', [hook('a', { reinvocationPolicy: 'IfNeeded' }), hook('b')]);
+    judge = ({ name, object }, path) => {
+      if (name === 'probe') return { allowed: true };
+      if (path.includes('/b?')) return patchOf([{ op: 'add', path: '/data/b', value: 'of b' }]);
+      const { data = {} } = object as { data?: Json };
+      return patchOf([{ op: 'add', path: '/data', value: { ...data, a: Object.keys(data).join() } }]);
+    };
+    const { status, body } = await create('m');
+    expect([status, body.data]).toEqual([201, { a: 'a,b', b: 'of b' }]);
+    expect(asked).toHaveLength(3);
+  });
+
+  test('that make nonsense fail the request', async () => {
+    await using _ = await configure('mutating', [hook('a')]);
+    judge = ({ name }) =>
+      name === 'probe' ? { allowed: true } : patchOf([{ op: 'add', path: '/data', value: 7 }]);
+    expect((await create('m')).status).toBe(500);
+  });
+
+  test('that cannot be asked fail the request, unless that is nothing to them', async () => {
+    const away = { clientConfig: { url: 'https://127.0.0.1:1/' }, timeoutSeconds: 1 };
+    await using _ = await configure('validating', [
+      hook('a'),
+      hook('b', { ...away, failurePolicy: 'Ignore' }),
+      hook('c', { ...away, objectSelector: { matchLabels: { strict: 'yes' } } }),
+    ]);
+    expect((await create('m')).status).toBe(201);
+    const strict = await plane.post(`${at}/configmaps`, {
+      metadata: { name: 's', labels: { strict: 'yes' } },
+    });
+    expect([strict.status, strict.body.message]).toEqual([
+      500,
+      expect.stringContaining('failed calling webhook "c.example.com"'),
+    ]);
+  });
+
+  test('with side effects cannot be configured, and others are told of dry runs', async () => {
+    const path = `${configurations}validatingwebhookconfigurations`;
+    const name = `effects-${at.split('/').at(-1) ?? ''}`;
+    await plane.post(path, { metadata: { name }, webhooks: [hook('a')] });
+    // The API takes no such webhook any more; stores from before may have one.
+    const bad = await plane.post(path, {
+      metadata: { name: 'b' },
+      webhooks: [hook('b', { sideEffects: 'Some' })],
+    });
+    expect(bad.status).toBe(422);
+    await expect
+      .poll(async () => {
+        await create('probe', {}, '?dryRun=All');
+        return asked.map(({ request }) => request['dryRun']);
+      }, WAIT)
+      .toContain(true);
+    await plane.delete(`${path}/${name}`);
+  });
+
+  test('see only what their rules and selectors choose', async () => {
+    await using _ = await configure('validating', [hook('a')]);
+    const other = await plane.namespace();
+    await plane.post(`${other}/configmaps`, { metadata: { name: 'm' } });
+    await plane.post(`${at}/secrets`, { metadata: { name: 'm' } });
+    expect(asked).toHaveLength(0);
+  });
+});
+
+describe('--disable-admission-plugins', () => {
+  const plane = usePlane('plat', ['--disable-admission-plugins=ValidatingAdmissionWebhook']);
+
+  test('asks no webhook', async () => {
+    const at = await plane.namespace();
+    const path = plane.path('admissionregistration/v1', 'validatingwebhookconfigurations');
+    const rules = [{ operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['configmaps'] }];
+    const clientConfig = { url: 'https://127.0.0.1:1/' };
+    const webhook = {
+      name: 'a.b.c',
+      clientConfig,
+      rules,
+      sideEffects: 'None',
+      admissionReviewVersions: ['v1'],
+    };
+    await plane.post(path, { metadata: { name: 'all' }, webhooks: [webhook] });
+    expect((await plane.post(`${at}/configmaps`, { metadata: { name: 'm' } })).status).toBe(201);
+  });
+});
