@@ -81,7 +81,14 @@ const settingOf = (fact: FlagFact): Setting | undefined => FLAG_BY_NAME.get(fact
 const flagOf = (fact: FlagFact): SettingFlag | undefined => FLAG_BY_NAME.get(fact.name)?.flag;
 
 /** Settings of this program that no fact knows. */
-const OWN_SETTINGS = ['vocabulary', 'socketPath', 'maxParallelStarts', 'podLogsDir', 'containerLogsDir'];
+const OWN_SETTINGS = [
+  'vocabulary',
+  'socketPath',
+  'maxParallelStarts',
+  'saveServerObjects',
+  'podLogsDir',
+  'containerLogsDir',
+];
 
 test('has every flag of the facts and no other but its own', () => {
   const own = OWN_SETTINGS.flatMap((key) => SETTING_BY_KEY.get(key)?.flags.map(({ name }) => name) ?? []);

@@ -23,10 +23,12 @@ async function setUp(dir: string) {
   const store = createPodStore();
   const saved = createSavedPods({ dir, vocabulary, log: silentLogger });
   const told: [number, boolean][] = [];
+  const unusable: Json[] = [];
   const source = createApiSource({
     pods: store,
     saved,
     wanted: (pods, isWhole) => told.push([pods.length, isWhole]),
+    unusable: (pod) => unusable.push(pod),
     vocabulary,
     log: silentLogger,
   });
@@ -36,6 +38,7 @@ async function setUp(dir: string) {
   return {
     store,
     told,
+    unusable,
     snapshots,
     next: (count: number) => eventually(() => snapshots.length >= count && snapshots[count - 1]),
     async [Symbol.asyncDispose]() {
@@ -65,6 +68,21 @@ describe('createApiSource', () => {
     expect((await world.next(4)).pods[0]?.pod.spec?.activeDeadlineSeconds).toBe(5);
     expect(world.told.at(0)).toEqual([0, false]);
     expect(world.told.at(-1)).toEqual([1, true]);
+  });
+
+  test('tells what cannot be used, and gives it back when it is to go', async () => {
+    await using dir = await createTempDir();
+    await using world = await setUp(dir.path);
+    await world.next(1);
+    const bad = { containers: [{ name: '../c' }] };
+    world.store.replace([object('1', 1, {}, bad), object('2', 2)]);
+    const snapshot = await world.next(2);
+    expect(names(snapshot)).toEqual(['p2']);
+    expect(snapshot.rejected.map(({ identity }) => identity)).toEqual(['Pod default/p1']);
+    expect(world.unusable).toEqual([]);
+    world.store.change({ type: 'MODIFIED', object: object('1', 3, { deletionTimestamp: 'now' }, bad) });
+    await world.next(3);
+    expect(world.unusable).toHaveLength(1);
   });
 
   test('begins with what was saved, and goes on with the same pods when the server has them still', async () => {

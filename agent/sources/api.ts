@@ -5,6 +5,7 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';
+import { metadataText } from '../api-client/object-fields.ts';
 import { isMirror, readApiPod } from './api-pod.ts';
 import type { PodSource, RejectedManifest, SourcePod, SourceSink } from './types.ts';
 
@@ -27,6 +28,8 @@ export interface ApiSourceDeps {
   readonly saved: SavedPods;
   /** Told what is wanted, before it is delivered; `isWhole` unless there may be more on the server. */
   readonly wanted: (pods: readonly Pod[], isWhole: boolean) => void;
+  /** Told of a pod that cannot be run here, and that its server wants to be gone. */
+  readonly unusable: (pod: Json) => void;
   readonly vocabulary: Vocabulary;
   readonly log: Logger;
 }
@@ -64,6 +67,10 @@ export function createApiSource(deps: ApiSourceDeps): PodSource {
       .map(read);
     known = new Map(all.map((entry) => [entry.object, entry]));
     const wanted = all.flatMap(({ pod }) => pod ?? []);
+    for (const { object, rejected } of all) {
+      const isLeaving = metadataText(object, 'deletionTimestamp') !== undefined;
+      if (rejected !== undefined && isLeaving) deps.unusable(object);
+    }
     const next = new Map(wanted.map((entry) => [entry.pod.metadata?.uid ?? '', entry]));
     byUID = next;
     saved.save(wanted);

@@ -1,4 +1,5 @@
 /** Objects, tokens and services of the API server for the pods that it has here, wired together. */
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ApiClient } from '../api-client/client.ts';
@@ -7,7 +8,7 @@ import { runReflector } from '../api-client/reflector.ts';
 import { createAccountTokens } from '../objects/account-tokens.ts';
 import type { ObjectKey } from '../objects/references.ts';
 import { classKeys, createRuntimeHandlers } from '../objects/runtime-handlers.ts';
-import { createSavedObjects } from '../objects/saved-objects.ts';
+import { createSavedObjects, NO_SAVED_OBJECTS } from '../objects/saved-objects.ts';
 import { createSavedTokens, tokensKey } from '../objects/saved-tokens.ts';
 import { createServerObjects } from '../objects/server-objects.ts';
 import { createServerReader, namedObjects } from '../objects/server-reader.ts';
@@ -29,7 +30,8 @@ const SERVICES_WAIT_MS = 5_000;
 
 export function createApiObjects(base: Base, client: ApiClient, dir: string): ApiObjects {
   const { config, clock, log, vocabulary } = base;
-  const saved = createSavedObjects({ dir: join(dir, 'objects'), log });
+  const place = join(dir, 'objects');
+  const saved = config.saveServerObjects ? createSavedObjects({ dir: place, log }) : NO_SAVED_OBJECTS;
   const strategy = config.configMapAndSecretChangeDetectionStrategy;
   const objects = createServerObjects({ client, saved, clock, log }, { strategy });
   const tokens = createAccountTokens({
@@ -88,6 +90,8 @@ export function createApiObjects(base: Base, client: ApiClient, dir: string): Ap
         saved.keepOnly([...named, SERVICES_KEY, ...[...owned].map(tokensKey), ...pods.flatMap(classKeys)]);
     },
     async run(signal) {
+      // What was kept before it was forbidden.
+      if (!config.saveServerObjects) await rm(place, { recursive: true, force: true });
       const early = await saved.load(SERVICES_KEY);
       const list = isObject(early) ? readSavedServices(early['services']) : undefined;
       if (list !== undefined) services.restore(list);

@@ -1,6 +1,7 @@
 /** The API server and what the agent does with it, wired together. Loaded only by an agent that has one. */
 import { join } from 'node:path';
 import { serverRefusal } from '../admission/server-admission.ts';
+import { metadataText } from '../api-client/object-fields.ts';
 import { runReflector } from '../api-client/reflector.ts';
 import { createMirrorKeeper } from '../pods-api/mirror-keeper.ts';
 import { createPodStore } from '../pods-api/pod-store.ts';
@@ -40,6 +41,7 @@ export async function createApiSide(
   const source = createApiSource({
     pods: store,
     wanted: (pods, isWhole) => objects.wanted(pods, isWhole),
+    unusable: (pod) => statuses.ended({ metadata: { uid: metadataText(pod, 'uid') ?? '' } }, undefined),
     saved: createSavedPods({ dir: join(dir, 'pods'), vocabulary, log }),
     vocabulary,
     log,

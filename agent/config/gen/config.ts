@@ -19,6 +19,8 @@ export interface AgentConfig {
   readonly socketPath: string;
   /** How many pods may be starting at the same time; 0 is four per processor core. */
   readonly maxParallelStarts: number;
+  /** Keep Secrets, ConfigMaps and tokens of pods on disk, for root alone, so that the pods start while the API server is away. */
+  readonly saveServerObjects: boolean;
   /** Experimental features to switch on or off, as Name=true,Name=false. AllAlpha and AllBeta set whole stages. */
   readonly featureGates: Readonly<Record<string, boolean>>;
   /** Longest time between two looks at a pod when nothing happens to it. Milliseconds. */
@@ -444,6 +446,7 @@ export function readAgentConfig(read: ConfigReader): AgentConfig {
     rootDir: read.text('rootDir'),
     socketPath: read.text('socketPath'),
     maxParallelStarts: read.number('maxParallelStarts'),
+    saveServerObjects: read.bool('saveServerObjects'),
     featureGates: read.gates('featureGates'),
     syncFrequency: read.number('syncFrequency'),
     runOnce: read.bool('runOnce'),

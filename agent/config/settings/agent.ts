@@ -74,6 +74,16 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     help: 'How many pods may be starting at the same time; 0 is four per processor core.',
   },
   {
+    key: 'saveServerObjects',
+    group: 'Agent',
+    type: 'bool',
+    default: true,
+    inFile: true,
+    flags: [{ name: 'save-server-objects' }],
+    acted: true,
+    help: 'Keep Secrets, ConfigMaps and tokens of pods on disk, for root alone, so that the pods start while the API server is away.',
+  },
+  {
     key: 'featureGates',
     group: 'Agent',
     type: 'gates',

@@ -239,7 +239,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [],
     enum: ['Get', 'Cache', 'Watch'],
-    acted: false,
+    acted: true,
     help: 'How changes of ConfigMaps and Secrets are noticed.',
   },
   {
@@ -248,7 +248,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'default',
     flags: [{ name: 'master-service-namespace', deprecated: 'removal', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Namespace whose control plane services are given to pods.',
   },
   {
