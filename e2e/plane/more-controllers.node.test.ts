@@ -1,0 +1,157 @@
+/** Controllers that look after what others have made: finished jobs, budgets, claims and volumes, quotas. The test
+ *  plays the nodes. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { eventually } from '../../testing/wait.ts';
+import { type PodPlayer, playPods } from './pod-player.ts';
+import { type Body, type Json, pod, type Reply, usePlane, workload } from './support.ts';
+
+const WAIT = { timeoutMs: 20_000 };
+const plane = usePlane('plat', [
+  '--controllers=*,-nodelifecycle',
+  '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+]);
+let player: PodPlayer;
+
+beforeAll(async () => {
+  const resources = { cpu: '64', memory: '64Gi', pods: '110' };
+  const status = { capacity: resources, allocatable: resources };
+  await plane.post('/api/v1/nodes', { metadata: { name: 'n1' }, status });
+  player = playPods(plane);
+  player.decide(({ metadata }) => (metadata.labels?.['play'] === 'end' ? 'Succeeded' : 'Running'));
+});
+afterAll(async () => {
+  await player[Symbol.asyncDispose]();
+});
+
+const until = (path: string, isWanted: (body: Body, reply: Reply) => boolean, what: string): Promise<Body> =>
+  eventually(
+    async () => {
+      const reply = await plane.get(path);
+      return isWanted(reply.body, reply) ? reply.body : undefined;
+    },
+    { ...WAIT, what },
+  );
+
+const untilGone = (path: string): Promise<Body> =>
+  until(path, (_, { status }) => status === 404, `${path} gone`);
+
+const below = (namespace: string, groupVersion: string, rest: string): string =>
+  plane.path(groupVersion, `namespaces/${namespace.split('/').at(-1) ?? ''}/${rest}`);
+
+const job = (name: string, spec: Json): Json => ({
+  metadata: { name },
+  spec: {
+    ...spec,
+    template: {
+      metadata: { labels: { play: 'end' } },
+      spec: { containers: [{ name: 'main', image: 'busybox' }], restartPolicy: 'Never' },
+    },
+  },
+});
+
+describe('ttl-after-finished', () => {
+  test('a finished job goes with its pods when its time is over, and only then', async () => {
+    const ns = await plane.namespace();
+    const jobs = below(ns, 'batch/v1', 'jobs');
+    await plane.post(jobs, job('short', { ttlSecondsAfterFinished: 1 }));
+    await plane.post(jobs, job('long', { ttlSecondsAfterFinished: 3600 }));
+    await plane.post(jobs, job('kept', {}));
+    await untilGone(`${jobs}/short`);
+    const { items } = await until(
+      jobs,
+      (list) => list.items.every(({ status }) => status['succeeded'] === 1),
+      'both done',
+    );
+    expect(items.map(({ metadata }) => metadata.name)).toEqual(['kept', 'long']);
+    const pods = await until(`${ns}/pods`, (list) => list.items.length === 2, 'pods of the others');
+    expect(pods.items.map(({ metadata }) => metadata.ownerReferences?.[0]?.name ?? '').toSorted()).toEqual([
+      'kept',
+      'long',
+    ]);
+    await plane.patch(`${jobs}/kept`, { spec: { ttlSecondsAfterFinished: 0 } });
+    await untilGone(`${jobs}/kept`);
+  });
+});
+
+const statusOf = ({ status }: Body, ...names: readonly string[]): readonly unknown[] =>
+  names.map((name) => status[name]);
+
+describe('disruption', () => {
+  const COUNTS = ['expectedPods', 'desiredHealthy', 'currentHealthy', 'disruptionsAllowed'];
+  const counts = (body: Body): string => statusOf(body, ...COUNTS).join(' ');
+
+  const evict = (ns: string, name: string): Promise<Reply> =>
+    plane.post(`${ns}/pods/${name}/eviction`, {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name },
+    });
+
+  test('a budget of a deployment follows its pods and its scale, and evictions keep to it', async () => {
+    const ns = await plane.namespace();
+    const budgets = below(ns, 'policy/v1', 'poddisruptionbudgets');
+    await plane.post(below(ns, 'apps/v1', 'deployments'), workload('Deployment', 'web', { replicas: 3 }));
+    await plane.post(budgets, {
+      metadata: { name: 'web' },
+      spec: { maxUnavailable: 1, selector: { matchLabels: { app: 'web' } } },
+    });
+    const budget = await until(`${budgets}/web`, (body) => counts(body) === '3 2 3 1', 'one may go');
+    expect(budget.status['observedGeneration']).toBe(1);
+    expect(budget.status['conditions']).toMatchObject([
+      { type: 'DisruptionAllowed', status: 'True', reason: 'SufficientPods', observedGeneration: 1 },
+    ]);
+
+    // New pods never start, so that what went is missed.
+    player.decide(({ metadata }) => (metadata.namespace === ns.split('/').at(-1) ? 'Pending' : 'Running'));
+    const { items } = (await plane.get(`${ns}/pods`)).body;
+    const [first = '', second = ''] = items.map(({ metadata }) => metadata.name ?? '');
+    expect((await evict(ns, first)).status).toBe(201);
+    const refused = await evict(ns, second);
+    expect([refused.status, refused.body.details.causes?.[0]?.reason]).toEqual([429, 'DisruptionBudget']);
+    await until(
+      `${budgets}/web`,
+      (body) => counts(body) === '3 2 2 0' && body.status['disruptedPods'] === undefined,
+      'none may go',
+    );
+
+    await plane.patch(below(ns, 'apps/v1', 'deployments/web'), { spec: { replicas: 2 } });
+    await until(`${budgets}/web`, (body) => counts(body) === '2 1 2 1', 'fewer are wanted');
+    expect((await evict(ns, second)).status).toBe(201);
+  });
+
+  test('pods without a controller count where a number is asked for, and not where a share is', async () => {
+    const ns = await plane.namespace();
+    const budgets = below(ns, 'policy/v1', 'poddisruptionbudgets');
+    player.decide(() => 'Running');
+    for (const name of ['a', 'b']) await plane.post(`${ns}/pods`, pod(name, {}, { labels: { app: 'lone' } }));
+    const selector = { matchLabels: { app: 'lone' } };
+    await plane.post(budgets, { metadata: { name: 'number' }, spec: { minAvailable: 1, selector } });
+    await until(`${budgets}/number`, (body) => counts(body) === '2 1 2 1', 'one may go');
+    await plane.delete(`${budgets}/number`);
+    await plane.post(budgets, { metadata: { name: 'share' }, spec: { minAvailable: '50%', selector } });
+    await until(
+      `${budgets}/share`,
+      (body) => counts(body) === '0 0 2 0' && body.status['observedGeneration'] === 1,
+      'none may go',
+    );
+    expect((await evict(ns, 'a')).status).toBe(429);
+  });
+
+  test('nothing is allowed where the controller of a pod is not scaled', async () => {
+    const ns = await plane.namespace();
+    const budgets = below(ns, 'policy/v1', 'poddisruptionbudgets');
+    await plane.post(below(ns, 'apps/v1', 'daemonsets'), workload('DaemonSet', 'each'));
+    await until(`${ns}/pods`, (list) => list.items.length === 1, 'its pod');
+    await plane.post(budgets, {
+      metadata: { name: 'each' },
+      spec: { maxUnavailable: 1, selector: { matchLabels: { app: 'each' } } },
+    });
+    const budget = await until(
+      `${budgets}/each`,
+      ({ status }) => status['conditions'] !== undefined,
+      'it was looked at',
+    );
+    expect(budget.status['disruptionsAllowed']).toBe(0);
+    expect(budget.status['conditions']).toMatchObject([{ status: 'False', reason: 'SyncFailed' }]);
+  });
+});
