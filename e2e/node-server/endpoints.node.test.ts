@@ -84,6 +84,8 @@ describe('the server', () => {
     expect(pods).toMatchObject([{ podRef: { name: web }, containers: [{ name: 'main' }] }]);
     expect(pods[0]?.containers[0]?.memory?.workingSetBytes).toBeGreaterThan(0);
     expect(pods[0]?.containers[0]?.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
+    const short = JSON.parse((await ask('/stats/summary?only_cpu_and_memory=true')).text) as Summary;
+    expect(Object.keys(short.node)).toEqual(['nodeName', 'startTime', 'cpu', 'memory']);
   });
 
   test('counts', async () => {

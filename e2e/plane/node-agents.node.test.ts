@@ -1,5 +1,6 @@
 /** The server as the agents of nodes meet it: what it asks for, how it proves itself, and what it makes of answers. */
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import type { Duplex } from 'node:stream';
@@ -117,6 +118,39 @@ describe('a log', () => {
       response.write('begun', () => response.destroy());
     };
     expect((await plane.get(`${POD}/log?follow=true`)).text).toBe('begun');
+  });
+});
+
+describe('an agent whose certificate is checked', () => {
+  const strict = usePlane('kubernetes', (dir) => checkedBy(dir));
+
+  /** The agent's certificate is of no authority that is trusted here. */
+  async function checkedBy(dir: string): Promise<readonly string[]> {
+    const now = Date.now();
+    const other = createAuthority({ commonName: 'other' }, new Date(now - 60_000), new Date(now + 3_600_000));
+    await writeFile(`${dir}/agents.crt`, other.certificate);
+    return ['--nodeagent-certificate-authority', `${dir}/agents.crt`];
+  }
+
+  test('is not believed, unless the client does not mind', async () => {
+    answer = says(200, 'a line\n');
+    const bound = agent.address();
+    const port = typeof bound === 'object' ? (bound?.port ?? 0) : 0;
+    await strict.post('/api/v1/nodes', { metadata: { name: 'n1' } });
+    await strict.patch('/api/v1/nodes/n1/status', {
+      status: {
+        addresses: [{ type: 'InternalIP', address: '127.0.0.1' }],
+        daemonEndpoints: { [strict.words.nodeAgentEndpointMember]: { Port: port } },
+      },
+    });
+    await strict.post('/api/v1/namespaces/default/pods', {
+      metadata: { name: 'web' },
+      spec: { nodeName: 'n1', containers: [{ name: 'main', image: 'x' }] },
+    });
+    expect((await strict.get(`${POD}/log`)).status).toBe(503);
+    expect((await strict.get('/api/v1/nodes/n1/proxy/pods')).status).toBe(503);
+    expect(asked).toEqual([]);
+    expect((await strict.get(`${POD}/log?insecureSkipTLSVerifyBackend=true`)).text).toBe('a line\n');
   });
 });
 

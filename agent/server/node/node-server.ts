@@ -14,6 +14,7 @@ import { type PodsDeps, podsEndpoint, runningPodsEndpoint } from './pods.ts';
 import { profilesEndpoint } from './profiles.ts';
 import type { Reviews } from './reviews.ts';
 import { attach, LIMITS, type Listening, listen, type ServeDeps } from './serve.ts';
+import { cpuAndMemory } from './stats/cpu-and-memory.ts';
 import { systemLogsEndpoint } from './system-logs.ts';
 import type { TlsSource } from './tls-source.ts';
 import { userOfCertificate } from './users.ts';
@@ -80,7 +81,11 @@ function openEndpoints(deps: NodeServerDeps, options: NodeServerOptions): readon
     {
       name: 'stats/summary',
       methods: ['GET', 'POST'],
-      handle: async () => ({ kind: 'json', value: await deps.collect() }),
+      async handle({ query }) {
+        const summary = await deps.collect();
+        const isShort = query.get('only_cpu_and_memory') === 'true';
+        return { kind: 'json', value: isShort ? cpuAndMemory(summary) : summary };
+      },
     },
     metricsEndpoint(deps, { nodeName, prefix }),
   ];

@@ -13,7 +13,7 @@ import { type Agents, type AgentsDeps, createAgents, reachableAddress, type Targ
 import { emptyLog, openLog } from './log.ts';
 import type { NodeAddressOptions } from './node-address.ts';
 import { passThrough } from './pass-through.ts';
-import { commandPath, logPath, portForwardPath, wantedStreams } from './pod-requests.ts';
+import { commandPath, isOn, logPath, portForwardPath, wantedStreams } from './pod-requests.ts';
 import { type ProxyName, parsePort, parseProxyName } from './proxy-name.ts';
 import { serviceEndpoint } from './service-target.ts';
 import { type StreamTarget, streamResponse } from './streams.ts';
@@ -61,7 +61,9 @@ async function log(parts: Parts, request: ApiRequest): Promise<ApiResponse> {
   const path = logPath(pod, request.query);
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') return emptyLog();
-  const target = await parts.agents.find(nodeName);
+  const found = await parts.agents.find(nodeName);
+  const isUnchecked = isOn(request.query, 'insecureSkipTLSVerifyBackend');
+  const target = isUnchecked ? { ...found, tls: { ...found.tls, rejectUnauthorized: false } } : found;
   const { clock, connectTimeoutMs, kept: agent } = parts;
   return openLog({ target, path, agent, clock, connectTimeoutMs, signal: request.signal });
 }
