@@ -2,9 +2,12 @@
  *  that works for it on the run's containerd, and both in a few words. */
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { inject } from 'vitest';
+import { formatPlatconfig } from '#agent/certs/platconfig.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
@@ -31,6 +34,9 @@ async function nameImage(endpoint: string, cri: CriConnection): Promise<void> {
     return image !== undefined;
   });
 }
+
+/** By which the agent is no more than its node. */
+const TOKEN = 'node-token';
 
 /** A port that nobody listens on now. */
 async function freePort(): Promise<number> {
@@ -64,11 +70,16 @@ type Flags = readonly string[] | ((plane: TestPlane) => readonly string[]);
 
 export async function startJoined(flags: Flags = []): Promise<Joined> {
   const port = await freePort();
-  const plane = await startTestPlane([`--secure-port=${port}`]);
   const endpoint = inject('criEndpoint');
   const folder = await createTempDir('na-agent-');
+  const tokens = join(folder.path, 'tokens');
+  await writeFile(tokens, `${TOKEN},system:node:${NODE},,"system:nodes"\n`);
+  const plane = await startTestPlane([`--secure-port=${port}`, `--token-auth-file=${tokens}`]);
+  const platconfig = join(folder.path, 'platconfig');
+  const tls = { authority: plane.credentials().ca, insecure: false };
+  await writeFile(platconfig, formatPlatconfig({ server: plane.url, tls }, { token: TOKEN }));
   const agentFlags = [
-    `--platconfig=${plane.platconfigFile}`,
+    `--platconfig=${platconfig}`,
     `--cert-dir=${folder.path}/pki`,
     `--port=${await freePort()}`,
     '--plat-api-qps=200',
