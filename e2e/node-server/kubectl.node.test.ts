@@ -1,6 +1,8 @@
 /** The stock command-line client through the API server to the containers of a node. */
+import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
+import { promisify } from 'node:util';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { sh, WAIT } from '../lifecycle/support.ts';
 import type { Body } from '../plane/support.ts';
@@ -106,6 +108,18 @@ describe.each(WAYS)('by %s', (_way, env) => {
     expect(await attached.line()).toBe('heard hello');
     attached.say('again\n');
     expect(await attached.line()).toBe('heard again');
+  });
+
+  test('gives a command the terminal that the client has', async () => {
+    const inside = `kubectl exec -it ${web} -c main -- sh -c "test -t 0 && echo a terminal; exit 9"`;
+    const config = { KUBECONFIG: node.plane.server.platconfigFile };
+    const ended = promisify(execFile)('script', ['-qec', inside, '/dev/null'], {
+      env: { ...process.env, ...config, ...env },
+    });
+    await expect(ended).rejects.toMatchObject({
+      code: 9,
+      stdout: expect.stringContaining('a terminal') as string,
+    });
   });
 
   test('forwards a port, many times over', async () => {
