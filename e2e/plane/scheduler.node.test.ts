@@ -1,5 +1,6 @@
 /** The scheduler, on nodes that are only objects: pods get nodes, and are told why they get none. */
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type EtcdCluster, startEtcd } from '#plane/store/testing/etcd.ts';
 import { type Body, type Client, type Json, type Plane, pod, usePlane, WAIT } from './support.ts';
 
 interface Condition {
@@ -44,11 +45,14 @@ async function eventsOf(client: Client, folder: string, name: string): Promise<r
 const placed = (client: Client, path: string): Promise<void> =>
   expect.poll(() => nodeNameOf(client, path), WAIT).toBeTruthy();
 
-/** These nodes have nobody who says that they are ready. */
-const NODES_AS_MADE = '--disable-admission-plugins=TaintNodesByCondition';
+/** The scheduler with little beside it: nodes have nobody who says that they are ready, pods no accounts. */
+const SCHEDULING = [
+  '--controllers=garbagecollector,namespace',
+  '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+];
 
 describe('the scheduler', () => {
-  const plane = usePlane('plat', [NODES_AS_MADE]);
+  const plane = usePlane('plat', SCHEDULING);
   let folder = '';
   beforeAll(async () => {
     folder = await plane.namespace();
@@ -285,7 +289,7 @@ describe('the scheduler', () => {
 });
 
 describe('--no-scheduler', () => {
-  const plane = usePlane('kubernetes', ['--no-scheduler', NODES_AS_MADE]);
+  const plane = usePlane('kubernetes', ['--no-scheduler', ...SCHEDULING]);
 
   test('leaves pods to another program, which binds them itself', async () => {
     const folder = await plane.namespace();
@@ -300,5 +304,51 @@ describe('--no-scheduler', () => {
     const { body } = await plane.get(`${folder}/pods/a`);
     expect(body.spec['nodeName']).toBe('n-1');
     expect((await eventsOf(plane, folder, 'a')).length).toBe(0);
+  });
+});
+
+describe('servers that share an etcd', () => {
+  let etcd: EtcdCluster;
+  beforeAll(async () => {
+    etcd = await startEtcd();
+  });
+  afterAll(() => etcd[Symbol.asyncDispose]());
+  const flags = (): Promise<readonly string[]> =>
+    Promise.resolve([...SCHEDULING, '--etcd-servers', etcd.urls.join()]);
+  const planes = [usePlane('plat', flags), usePlane('plat', flags)] as const;
+
+  test('have one of them schedule, and another when it ends', async () => {
+    const [left, right] = planes;
+    const lease = left.path(
+      'coordination/v1',
+      `namespaces/${left.words.systemNamespace}/leases/plat-scheduler`,
+    );
+    const holder = async (): Promise<unknown> => (await left.get(lease)).body.spec?.['holderIdentity'];
+    await left.post('/api/v1/nodes', node('n-1', {}, { pods: '5' }));
+    const add = (plane: Plane, name: string): Promise<unknown> =>
+      plane.post('/api/v1/namespaces/default/pods', pod(name));
+    await Promise.all(
+      Array.from({ length: 10 }, (_, index) => add(index % 2 === 0 ? left : right, `p-${index}`)),
+    );
+    const bound = async (): Promise<number> =>
+      (await left.get('/api/v1/namespaces/default/pods?fieldSelector=spec.nodeName=n-1')).body.items.length;
+    await expect.poll(bound, WAIT).toBe(5);
+    const first = await holder();
+    expect(first).toBeTruthy();
+    // Which of the two leads cannot be told: both begin anew.
+    await Promise.all([left.server.restart(), right.server.restart()]);
+    await expect.poll(holder, WAIT).not.toBe(first);
+    await left.post('/api/v1/nodes', node('n-2'));
+    await expect
+      .poll(
+        async () =>
+          (await left.get('/api/v1/namespaces/default/pods?fieldSelector=spec.nodeName=n-2')).body.items
+            .length,
+        {
+          timeout: 20_000,
+        },
+      )
+      .toBe(5);
+    expect(await bound()).toBe(5);
   });
 });
