@@ -4,13 +4,18 @@
 /** `on`: works unless told otherwise. */
 export const ADMISSION_PLUGINS = [
   { name: 'NamespaceLifecycle', on: true },
+  { name: 'NamespaceExists', on: false },
+  { name: 'SecurityContextDeny', on: false },
+  { name: 'LimitPodHardAntiAffinityTopology', on: false },
   { name: 'LimitRanger', on: true },
   { name: 'ServiceAccount', on: true },
   { name: 'NodeRestriction', on: true },
   { name: 'TaintNodesByCondition', on: true },
+  { name: 'AlwaysPullImages', on: false },
   { name: 'PodSecurity', on: true },
   { name: 'Priority', on: true },
   { name: 'DefaultTolerationSeconds', on: true },
+  { name: 'OwnerReferencesPermissionEnforcement', on: false },
   { name: 'DefaultStorageClass', on: true },
   { name: 'StorageObjectInUseProtection', on: true },
   { name: 'PersistentVolumeClaimResize', on: true },

@@ -12,6 +12,13 @@ import { createLimitRanger } from '../admission/limit-ranger.ts';
 import { type AdmissionPluginName, enabledPlugins } from '../admission/names.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { createNodeRestriction } from '../admission/node-restriction.ts';
+import {
+  alwaysPullImages,
+  createAntiAffinityLimit,
+  createNamespaceExists,
+  securityContextDeny,
+} from '../admission/optional.ts';
+import { createOwnerReferences } from '../admission/owner-references.ts';
 import { createPodSecurity } from '../admission/pod-security.ts';
 import { createPriority } from '../admission/priority.ts';
 import { createRbacEscalation } from '../admission/rbac-escalation.ts';
@@ -58,6 +65,9 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
     if (namespaces === undefined) return undefined;
     return createNamespaceLifecycle({ cache, namespaces: namespaces.storage, vocabulary });
   },
+  NamespaceExists: createNamespaceExists,
+  SecurityContextDeny: () => securityContextDeny,
+  LimitPodHardAntiAffinityTopology: createAntiAffinityLimit,
   LimitRanger: createLimitRanger,
   ServiceAccount: createServiceAccountAdmission,
   NodeRestriction: ({ vocabulary, objects }) => {
@@ -70,12 +80,18 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
     });
   },
   TaintNodesByCondition: createTaintNodes,
+  AlwaysPullImages: () => alwaysPullImages,
   PodSecurity: createPodSecurity,
   Priority: createPriority,
   DefaultTolerationSeconds: (deps, { config }) =>
     createDefaultTolerations(deps, {
       notReadySeconds: config.defaultNotReadyTolerationSeconds,
       unreachableSeconds: config.defaultUnreachableTolerationSeconds,
+    }),
+  OwnerReferencesPermissionEnforcement: ({ authorizer }, { registry }) =>
+    createOwnerReferences({
+      authorizer,
+      resourceOf: (apiVersion, kind) => registry.findKind(apiVersion, kind)?.info,
     }),
   DefaultStorageClass: createDefaultStorageClass,
   StorageObjectInUseProtection: createStorageProtection,

@@ -1,4 +1,5 @@
 /** What admission adds to objects and refuses, plugin by plugin. Source: document 2, 2.7. */
+import { writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import type { VocabularyName } from '#api/vocabulary.ts';
 import { usePlane, WAIT } from './support.ts';
@@ -197,5 +198,65 @@ describe('--disable-admission-plugins', () => {
     const at = await plane.namespace();
     const { body } = await plane.post(`${at}/pods`, pod('a', { priorityClassName: 'unknown' }));
     expect(body.spec['priority']).toBeUndefined();
+  });
+});
+
+describe('--enable-admission-plugins', () => {
+  const all =
+    'NamespaceExists,SecurityContextDeny,LimitPodHardAntiAffinityTopology,AlwaysPullImages,OwnerReferencesPermissionEnforcement';
+  const plane = usePlane('plat', async (dir) => {
+    await writeFile(`${dir}/tokens`, 'ann,ann,,\n');
+    return [...PLUGINS, `--enable-admission-plugins=${all}`, `--token-auth-file=${dir}/tokens`];
+  });
+
+  test('LimitPodHardAntiAffinityTopology, SecurityContextDeny, AlwaysPullImages: pods', async () => {
+    const at = await plane.namespace();
+    const apart = (topologyKey: string) => ({
+      affinity: {
+        podAntiAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: [{ topologyKey, labelSelector: {} }],
+        },
+      },
+    });
+    const made = await Promise.all([
+      plane.post(`${at}/pods`, pod('a', apart(plane.words.labelHostname))),
+      plane.post(`${at}/pods`, pod('b', apart('zone'))),
+      plane.post(`${at}/pods`, pod('c', { securityContext: { runAsUser: 7 } })),
+      plane.post(`${at}/pods`, pod('d', { securityContext: { runAsNonRoot: true } })),
+    ]);
+    expect(made.map(({ status }) => status)).toEqual([201, 403, 403, 201]);
+    expect(made[0]?.body.spec['containers']).toMatchObject([{ imagePullPolicy: 'Always' }]);
+  });
+
+  test('OwnerReferencesPermissionEnforcement: who owns what takes rights', async () => {
+    const at = await plane.namespace();
+    const roles = plane.path('rbac.authorization/v1', `${at.slice('/api/v1/'.length)}/roles`);
+    const role = { apiGroup: `rbac.authorization.${plane.words.apiGroupDomain}`, kind: 'Role', name: 'r' };
+    const rules = [
+      { apiGroups: [''], resources: ['configmaps'], verbs: ['create', 'update', 'get', 'patch'] },
+    ];
+    await plane.post(roles, { metadata: { name: 'r' }, rules });
+    await plane.post(roles.replace(/roles$/, 'rolebindings'), {
+      metadata: { name: 'b' },
+      roleRef: role,
+      subjects: [{ apiGroup: role.apiGroup, kind: 'User', name: 'ann' }],
+    });
+    const ann = plane.as('ann');
+    const create = (name: string, more: object = {}) =>
+      ann.post(`${at}/configmaps`, { metadata: { name, ...more } });
+    await expect.poll(async () => (await create('owner')).status, WAIT).not.toBe(403);
+    const { uid } = (await plane.get(`${at}/configmaps/owner`)).body.metadata;
+    const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid };
+    const own = (reference: object) => ({ ownerReferences: [reference] });
+    const blocking = own({ ...owner, blockOwnerDeletion: true });
+    expect((await create('a', own(owner))).status).toBe(201);
+    expect((await create('b', blocking)).body.message).toContain("you can't set finalizers on");
+    const path = `${at}/configmaps/owner`;
+    const taken = await ann.patch(path, { metadata: own({ ...owner, name: 'a' }) });
+    expect([taken.status, taken.body.message]).toEqual([
+      403,
+      expect.stringContaining("cannot set an ownerRef on a resource you can't delete"),
+    ]);
+    expect((await plane.patch(path, { metadata: own({ ...owner, name: 'a' }) })).status).toBe(200);
   });
 });

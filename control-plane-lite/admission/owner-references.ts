@@ -1,0 +1,87 @@
+/** Who makes an object go with another has to be allowed to delete it; who has it hold up the other's end, to finalize
+ *  the other. Source: document 2, 2.7 (OwnerReferencesPermissionEnforcement); upstream's plugin, release 1.24. */
+import { isDeepStrictEqual } from 'node:util';
+import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
+import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
+import type { AdmissionDeps } from './deps.ts';
+import { refusal } from './refusal.ts';
+
+export interface OwnerReferencesDeps extends Pick<AdmissionDeps, 'authorizer'> {
+  /** The resource of a kind; `undefined` if there is none. */
+  readonly resourceOf: (
+    apiVersion: string,
+    kind: string,
+  ) =>
+    | {
+        readonly group: string;
+        readonly version: string;
+        readonly plural: string;
+        readonly namespaced: boolean;
+      }
+    | undefined;
+}
+
+interface Asked {
+  readonly group: string;
+  readonly version: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+}
+
+const isBlocking = ({ blockOwnerDeletion }: OwnerReference): boolean => blockOwnerDeletion === true;
+
+/** Owners whose end the object holds up, and did not before. */
+function newlyBlocked(
+  now: readonly OwnerReference[],
+  before: readonly OwnerReference[],
+): readonly OwnerReference[] {
+  const known = new Set(before.filter(isBlocking).map(({ uid }) => uid));
+  return now.filter((owner) => isBlocking(owner) && !known.has(owner.uid));
+}
+
+export function createOwnerReferences({ authorizer, resourceOf }: OwnerReferencesDeps): AdmissionPlugin {
+  async function may({ user }: AdmissionRequest, verb: string, asked: Asked): Promise<boolean> {
+    const attributes = { user, verb, isResource: true, path: '', ...asked };
+    return (await authorizer.authorize(attributes)).effect === 'allow';
+  }
+
+  async function checkBlocked(
+    request: AdmissionRequest,
+    { apiVersion, kind, name }: OwnerReference,
+  ): Promise<void> {
+    const owner = resourceOf(apiVersion, kind);
+    const cannot = 'cannot set blockOwnerDeletion';
+    if (owner === undefined)
+      throw refusal(
+        request,
+        `${cannot} in this case because cannot find RESTMapping for APIVersion ${apiVersion} Kind ${kind}`,
+      );
+    const { group, version, plural, namespaced } = owner;
+    const namespace = namespaced ? request.namespace : '';
+    const asked = { group, version, resource: plural, subresource: 'finalizers', namespace, name };
+    if (await may(request, 'update', asked)) return;
+    throw refusal(request, `${cannot} if an ownerReference refers to a resource you can't set finalizers on`);
+  }
+
+  return {
+    name: 'OwnerReferencesPermissionEnforcement',
+    operations: ['CREATE', 'UPDATE'],
+    async validate(request) {
+      const { object, old, resource, subresource, namespace } = request;
+      if (object === undefined || subresource === 'status') return;
+      const now = object.metadata.ownerReferences ?? [];
+      const before = old?.metadata.ownerReferences ?? [];
+      if (now.length === 0 && before.length === 0) return;
+      // What has no name yet is nobody's to delete: only its owners count.
+      if (request.operation === 'UPDATE' && !isDeepStrictEqual(now, before)) {
+        const { group, version, plural } = resource.info;
+        const asked = { group, version, resource: plural, subresource, namespace, name: request.name };
+        if (!(await may(request, 'delete', asked)))
+          throw refusal(request, "cannot set an ownerRef on a resource you can't delete");
+      }
+      for (const owner of newlyBlocked(now, before)) await checkBlocked(request, owner);
+    },
+  };
+}
