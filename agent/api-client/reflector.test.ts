@@ -55,12 +55,20 @@ function script(lists: Answer<Json>[], watches: { events: WatchEvent[]; end?: Er
     away: () => void seen.push('away'),
     back: () => void seen.push('back'),
   };
-  const deps = { client, clock, log: silentLogger, random: () => 0 };
+  const returns = new Set<() => void>();
+  const onReturn = (listener: () => void) => {
+    returns.add(listener);
+    return () => void returns.delete(listener);
+  };
+  const deps = { client, clock, log: silentLogger, onReturn, random: () => 0 };
   const address = { apiVersion: 'v1', resource: 'pods' };
   const running = runReflector(deps, { address, fieldSelector: 'spec.nodeName=n1' }, sink, stop.signal);
   return {
     clock,
     seen,
+    returned: () => {
+      for (const listener of returns) listener();
+    },
     async [Symbol.asyncDispose]() {
       stop.abort(new Error('over'));
       await running;
@@ -167,6 +175,16 @@ describe('runReflector', () => {
     expect(lists()).toBe(2);
     await world.clock.advance(1);
     expect(lists()).toBe(3);
+  });
+
+  test('waits no longer when somebody finds the server back', async () => {
+    const away = new ServerUnreachableError('gone');
+    await using world = script([away, away, list('1')], []);
+    await world.clock.advance(0);
+    await world.clock.advance(800);
+    world.returned();
+    await world.clock.advance(0);
+    expect(world.seen).toContain('back');
   });
 
   test('does not hurry after a watch that ends at once', async () => {

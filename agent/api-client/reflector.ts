@@ -19,6 +19,9 @@ export interface ReflectorDeps {
   readonly client: Pick<ApiClient, 'list' | 'watch'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Calls the listener when somebody else finds that the server answers again: then it is no use to wait longer.
+   *  Returns the function that ends this. */
+  readonly onReturn?: (listener: () => void) => () => void;
   /** 0 to 1; for tests. */
   readonly random?: () => number;
 }
@@ -63,7 +66,7 @@ export async function runReflector(
   sink: ReflectorSink,
   signal: AbortSignal,
 ): Promise<void> {
-  const { clock, log } = deps;
+  const { log } = deps;
   const contact = createContact(deps, sink);
   let version: string | undefined;
   while (!signal.aborted) {
@@ -83,10 +86,21 @@ export async function runReflector(
       if (mustRelist(cause)) version = undefined;
       const waitMs = contact.failed(cause);
       log.debug({ err: cause, resource: options.address.resource, waitMs }, 'Watch was interrupted');
-      // The only way this rejects is the abort, which the loop's condition sees.
-      await sleep(clock, waitMs, signal).catch(() => undefined);
+      await patience(deps, waitMs, signal);
     }
   }
+}
+
+/** Waits, but not after the server is back or the signal has fired. Never rejects. */
+async function patience(
+  { clock, onReturn }: ReflectorDeps,
+  waitMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const isBack = new AbortController();
+  const end = onReturn?.(() => isBack.abort(new Error('the server is back')));
+  await sleep(clock, waitMs, AbortSignal.any([signal, isBack.signal])).catch(() => undefined);
+  end?.();
 }
 
 /** A watch that did not end in good order, and how far it got. */

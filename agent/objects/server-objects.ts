@@ -25,6 +25,8 @@ export interface SavedObjects {
 
 export interface ServerObjectsDeps {
   readonly client: Pick<ApiClient, 'get' | 'list' | 'watch'>;
+  /** Calls the listener when the server answers again. Returns the function that ends this. */
+  readonly onReturn?: (listener: () => void) => () => void;
   readonly saved: SavedObjects;
   readonly clock: Clock;
   readonly log: Logger;

@@ -9,6 +9,7 @@ import type { ObjectKey } from './references.ts';
 
 export interface WatchedObjectDeps {
   readonly client: Pick<ApiClient, 'list' | 'watch'>;
+  readonly onReturn?: (listener: () => void) => () => void;
   readonly clock: Clock;
   readonly log: Logger;
 }

@@ -23,17 +23,24 @@ export interface ApiObjects extends Omit<ServerParts, 'source' | 'ended' | 'refu
   run(signal: AbortSignal): Promise<void>;
 }
 
+export interface ApiServer {
+  readonly client: ApiClient;
+  /** Calls the listener when the server answers again. Returns the function that ends this. */
+  readonly onReturn: (listener: () => void) => () => void;
+}
+
 /** Services are one saved object among the others. */
 const SERVICES_KEY: ObjectKey = { kind: 'ConfigMap', namespace: '', name: 'services' };
 /** A container waits for the services no longer than this, then tries again later. */
 const SERVICES_WAIT_MS = 5_000;
 
-export function createApiObjects(base: Base, client: ApiClient, dir: string): ApiObjects {
+export function createApiObjects(base: Base, server: ApiServer, dir: string): ApiObjects {
+  const { client } = server;
   const { config, clock, log, vocabulary } = base;
   const place = join(dir, 'objects');
   const saved = config.saveServerObjects ? createSavedObjects({ dir: place, log }) : NO_SAVED_OBJECTS;
   const strategy = config.configMapAndSecretChangeDetectionStrategy;
-  const objects = createServerObjects({ client, saved, clock, log }, { strategy });
+  const objects = createServerObjects({ ...server, saved, clock, log }, { strategy });
   const tokens = createAccountTokens({
     client,
     saved: createSavedTokens(saved),
@@ -96,7 +103,7 @@ export function createApiObjects(base: Base, client: ApiClient, dir: string): Ap
       const list = isObject(early) ? readSavedServices(early['services']) : undefined;
       if (list !== undefined) services.restore(list);
       const address = { apiVersion: 'v1', resource: 'services' };
-      await runReflector({ client, clock, log }, { address, mayBeOld: true }, services, signal);
+      await runReflector({ ...server, clock, log }, { address, mayBeOld: true }, services, signal);
       objects.stop();
       tokens.stop();
     },

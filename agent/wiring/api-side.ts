@@ -37,7 +37,7 @@ export async function createApiSide(
   const { api: client } = clients;
   const apiNode = createApiNode(base, runtimeSide, clients);
   const store = createPodStore();
-  const objects = createApiObjects(base, client, dir);
+  const objects = createApiObjects(base, { client, onReturn: apiNode.contact.onReturn }, dir);
   const source = createApiSource({
     pods: store,
     wanted: (pods, isWhole) => objects.wanted(pods, isWhole),
@@ -80,11 +80,13 @@ export async function createApiSide(
         // A mirror that was made is to be told of at once.
         store.onChange(() => statuses.look()),
         sources.onChange((desired) => mirrors.apply(desired)),
+        // A watch that goes on is silent; who else talks to the server hears of it sooner.
+        apiNode.contact.onReturn(() => store.back?.()),
       ];
       mirrors.apply(sources.current());
       await Promise.all([
         runReflector(
-          { client, clock, log },
+          { client, clock, log, onReturn: apiNode.contact.onReturn },
           { address: { apiVersion: 'v1', resource: 'pods' }, fieldSelector: `spec.nodeName=${node}` },
           {
             ...store,
