@@ -68,7 +68,7 @@ export function createAttempts(deps: AttemptDeps): Attempts {
 
   function refuse(pod: PodInfo, failure: FitFailure): void {
     const preemption = decidePreemption(pod, fleet, failure, {
-      budgets: deps.budgets(),
+      budgets: deps.budgets,
       start: Math.trunc(random() * failure.total),
     });
     const why = formatFailure(failure.total, failure.refusals);

@@ -1,4 +1,5 @@
 /** Keeps fleet and queue in line with the nodes and pods of the cache, and says what happened that may help pods. */
+import { asError } from '#api/kit/clock.ts';
 import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
 import type { CacheChange, CachedObject, ResourceCache, WatchHandle } from '../cache/contract.ts';
 import { typed } from '../resources/view.ts';
@@ -21,6 +22,8 @@ export interface FollowDeps {
   readonly onDone: (key: string) => void;
   /** Whether the pod is on its way to a node. */
   readonly isBinding: (key: string) => boolean;
+  /** An object could not be read. */
+  readonly onError: (error: Error) => void;
   /** Gives others their turn. */
   readonly pause: () => Promise<void>;
 }
@@ -31,8 +34,8 @@ export interface Following {
   close(): void;
 }
 
-/** Pods that are read in one go, at the start. */
-const PODS_IN_A_GO = 100;
+/** Objects that are read in one go, at the start. */
+const IN_A_GO = 50;
 
 /** Pods on nodes that are not there. Reading them waits until their nodes come. */
 interface Strangers {
@@ -174,22 +177,28 @@ export function followFleet(deps: FollowDeps): Following {
   const onPod = createPodKeeper(deps, strangers);
   const onNode = createNodeKeeper(deps, strangers, onPod);
   /** Changes that wait for the state to be read; absent once it was. */
-  let early: CacheChange[] | undefined = [];
-  const handles: WatchHandle[] = [
-    deps.nodes.follow(onNode),
-    deps.pods.follow((change) => {
-      if (early === undefined) onPod(change);
-      else early.push(change);
-    }),
-  ];
+  let early: (() => void)[] | undefined = [];
+  const inTurn =
+    (take: (change: CacheChange) => void) =>
+    (change: CacheChange): void => {
+      const taken = (): void => {
+        try {
+          take(change);
+        } catch (thrown) {
+          deps.onError(asError(thrown));
+        }
+      };
+      if (early === undefined) taken();
+      else early.push(taken);
+    };
+  const handles: WatchHandle[] = [deps.nodes.follow(inTurn(onNode)), deps.pods.follow(inTurn(onPod))];
 
   async function load(): Promise<void> {
     const changes = early ?? [];
     // It grows while it is worked on.
     for (let index = 0; index < changes.length; index += 1) {
-      const change = changes[index];
-      if (change !== undefined) onPod(change);
-      if (index % PODS_IN_A_GO === PODS_IN_A_GO - 1) await deps.pause();
+      changes[index]?.();
+      if (index % IN_A_GO === IN_A_GO - 1) await deps.pause();
     }
     early = undefined;
   }

@@ -149,7 +149,7 @@ export function decidePreemption(
   pod: PodInfo,
   fleet: Fleet,
   failure: FitFailure,
-  { budgets, start }: { readonly budgets: readonly Budget[]; readonly start: number },
+  { budgets, start }: { readonly budgets: () => readonly Budget[]; readonly start: number },
 ): Preemption {
   if (!pod.shape.mayPreempt) {
     return { kind: 'none', keep: true, message: 'preemption: not eligible due to preemptionPolicy=Never.' };
@@ -164,7 +164,7 @@ export function decidePreemption(
   const possible = [...failure.refusals].filter(([, refusal]) => refusal.resolvable).map(([node]) => node);
   if (fleet.lowestPriority >= pod.shape.priority) return noPreemption(failure, new Set(possible));
   const wanted = Math.max(MOST_CANDIDATES, Math.trunc(possible.length / 10));
-  const trial: Trial = { pod, fleet, budgets, checks: prepareChecks(pod, fleet), moves: 0 };
+  const trial: Trial = { pod, fleet, budgets: budgets(), checks: prepareChecks(pod, fleet), moves: 0 };
   const tried = new Set<NodeInfo>();
   let best: Victims | undefined;
   let found = 0;

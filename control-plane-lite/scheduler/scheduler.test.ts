@@ -236,7 +236,7 @@ describe('decidePreemption', () => {
         const decision = findNode(pod, fleet, { random: seeded(seed), start: 0 });
         if (decision.kind === 'node') return;
         const before = shown(fleet);
-        const preemption = decidePreemption(pod, fleet, decision.failure, { budgets: [], start: 0 });
+        const preemption = decidePreemption(pod, fleet, decision.failure, { budgets: () => [], start: 0 });
         expect(shown(fleet)).toEqual(before);
         const nodeOf = (name: string): Node => some.find(({ metadata }) => metadata?.name === name) ?? {};
         const without = (gone: readonly string[]): readonly Placed[] =>

@@ -186,6 +186,7 @@ export async function runScheduler(
     onChange: changed,
     onDone: (key) => reporter.forget(key),
     isBinding: (key) => binder.isBinding(key),
+    onError: (err) => log.warn({ err }, 'Node or pod could not be read for scheduling'),
     pause: deps.pause,
   });
   await following.loaded;
