@@ -23,8 +23,10 @@ export interface KeyLoopDeps {
   readonly log: Logger;
 }
 
-/** How long changes of what belongs to a key are gathered. */
-const GATHER_MS = 10;
+/** How long changes of what belongs to a key are gathered: about as long as a look takes, so that the many changes of
+ *  something large leave time for everything else. */
+const LEAST_GATHER_MS = 10;
+const MOST_GATHER_MS = 200;
 const CONCURRENCY = 5;
 
 /** `work` may ask for another look by a delay in ms. */
@@ -33,18 +35,22 @@ export function createKeyLoop(
   work: (key: string) => Promise<number | undefined>,
 ): KeyLoop {
   const expectations = createExpectations(cache);
+  let gatherMs = LEAST_GATHER_MS;
   const queue = createWorkQueue({
     clock,
     concurrency: CONCURRENCY,
     async work(key) {
       await expectations.met(key);
-      return work(key);
+      const startedMs = clock.monotonic();
+      const again = await work(key);
+      gatherMs = Math.min(MOST_GATHER_MS, Math.max(LEAST_GATHER_MS, clock.monotonic() - startedMs));
+      return again;
     },
     onError: (key, err) => log.warn({ err, key }, 'Object could not be brought in line; it is tried again'),
   });
   return {
     due: (key) => queue.add(key),
-    dueSoon: (key) => queue.addAfter(key, GATHER_MS),
+    dueSoon: (key) => queue.addAfter(key, gatherMs),
     expect: (key) => expectations.expect(key),
     async run(signal, ...followed) {
       await queue.run(signal);

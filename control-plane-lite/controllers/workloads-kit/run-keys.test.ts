@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { createKeyLoop } from './run-keys.ts';
+
+test('many changes are one look, and a look comes after what was written for it', async () => {
+  const clock = createFakeClock();
+  const stop = new AbortController();
+  const seen: string[] = [];
+  const caughtUp = Promise.withResolvers<void>();
+  const cache = { waitForNewest: () => caughtUp.promise };
+  const closed: string[] = [];
+  const loop = createKeyLoop({ cache, clock, log: silentLogger }, (key) => {
+    seen.push(key);
+    return Promise.resolve(undefined);
+  });
+  const running = loop.run(stop.signal, { close: () => void closed.push('followed') });
+  for (let change = 0; change < 100; change += 1) loop.dueSoon('a');
+  loop.due('b');
+  await clock.advance(9);
+  expect(seen).toEqual(['b']);
+  await clock.advance(1);
+  expect(seen).toEqual(['b', 'a']);
+  loop.expect('a');
+  loop.due('a');
+  await clock.advance(100);
+  expect(seen).toEqual(['b', 'a']);
+  caughtUp.resolve();
+  await clock.advance(0);
+  expect(seen).toEqual(['b', 'a', 'a']);
+  stop.abort();
+  await running;
+  expect(closed).toEqual(['followed']);
+});
