@@ -11,6 +11,7 @@ import type { AdmissionDeps, ObjectSource } from '../admission/deps.ts';
 import { createLimitRanger } from '../admission/limit-ranger.ts';
 import { type AdmissionPluginName, enabledPlugins } from '../admission/names.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
+import { createPodNodeSelector, createPodTolerationRestriction } from '../admission/namespace-scheduling.ts';
 import { createNodeRestriction } from '../admission/node-restriction.ts';
 import {
   alwaysPullImages,
@@ -82,6 +83,8 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   TaintNodesByCondition: createTaintNodes,
   AlwaysPullImages: () => alwaysPullImages,
   PodSecurity: createPodSecurity,
+  PodNodeSelector: createPodNodeSelector,
+  PodTolerationRestriction: createPodTolerationRestriction,
   Priority: createPriority,
   DefaultTolerationSeconds: (deps, { config }) =>
     createDefaultTolerations(deps, {

@@ -203,7 +203,7 @@ describe('--disable-admission-plugins', () => {
 
 describe('--enable-admission-plugins', () => {
   const all =
-    'NamespaceExists,SecurityContextDeny,LimitPodHardAntiAffinityTopology,AlwaysPullImages,OwnerReferencesPermissionEnforcement';
+    'NamespaceExists,SecurityContextDeny,LimitPodHardAntiAffinityTopology,AlwaysPullImages,OwnerReferencesPermissionEnforcement,PodNodeSelector,PodTolerationRestriction';
   const plane = usePlane('plat', async (dir) => {
     await writeFile(`${dir}/tokens`, 'ann,ann,,\n');
     return [...PLUGINS, `--enable-admission-plugins=${all}`, `--token-auth-file=${dir}/tokens`];
@@ -226,6 +226,30 @@ describe('--enable-admission-plugins', () => {
     ]);
     expect(made.map(({ status }) => status)).toEqual([201, 403, 403, 201]);
     expect(made[0]?.body.spec['containers']).toMatchObject([{ imagePullPolicy: 'Always' }]);
+  });
+
+  test('PodNodeSelector, PodTolerationRestriction: pods run where their namespace says', async () => {
+    const at = await plane.namespace();
+    const key = (name: string): string => `scheduler.alpha.${plane.words.domain}/${name}`;
+    const allowed = [
+      { operator: 'Exists', effect: 'NoExecute' },
+      { key: 'gpu', operator: 'Exists' },
+    ];
+    const annotations = {
+      [key('node-selector')]: 'disk=fast',
+      [key('defaultTolerations')]: JSON.stringify([{ key: 'gpu', operator: 'Exists' }]),
+      [key('tolerationsWhitelist')]: JSON.stringify(allowed),
+    };
+    await plane.patch(at, { metadata: { annotations } });
+    const create = (spec: object = {}) => plane.post(`${at}/pods?dryRun=All`, pod('a', spec));
+    const selectorOf = async () => (await create()).body.spec['nodeSelector'];
+    await expect.poll(selectorOf, WAIT).toEqual({ disk: 'fast' });
+    expect((await create()).body.spec['tolerations']).toContainEqual({ key: 'gpu', operator: 'Exists' });
+    const statuses = await Promise.all([
+      create({ nodeSelector: { disk: 'slow' } }),
+      create({ tolerations: [{ key: 'other', operator: 'Exists' }] }),
+    ]);
+    expect(statuses.map(({ status }) => status)).toEqual([403, 403]);
   });
 
   test('OwnerReferencesPermissionEnforcement: who owns what takes rights', async () => {

@@ -1,0 +1,103 @@
+/** What a namespace's annotations say of where its pods run: on which nodes, and which taints they tolerate. Source:
+ *  document 2, 2.7 (PodNodeSelector, PodTolerationRestriction); upstream's plugins, release 1.24. */
+import type { Pod, Toleration } from '#api/schema/gen/core-v1.ts';
+import { qosClass } from '#api/schema/qos-class.ts';
+import { isMembers, typed } from '../resources/view.ts';
+import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
+import type { AdmissionDeps } from './deps.ts';
+import {
+  mergeTolerations,
+  parseNodeSelector,
+  parseTolerations,
+  tolerates,
+} from './namespace-scheduling/rules.ts';
+import { refusal } from './refusal.ts';
+import { type PodSpec, setInSpec } from './spec-draft.ts';
+
+type Deps = Pick<AdmissionDeps, 'vocabulary' | 'objects'>;
+
+/** Reads an annotation of the request's namespace, whose name is completed with the platform's domain. */
+function annotationReader({
+  vocabulary,
+  objects,
+}: Deps): (request: AdmissionRequest, name: string) => string | undefined {
+  const namespaces = objects('', 'namespaces');
+  return ({ namespace }, name) =>
+    namespaces.get(namespace)?.object().metadata.annotations?.[
+      `scheduler.alpha.${vocabulary.domain}/${name}`
+    ];
+}
+
+const PODS: ReadonlySet<string> = new Set(['/pods']);
+
+export function createPodNodeSelector(deps: Deps): AdmissionPlugin {
+  const read = annotationReader(deps);
+  return {
+    name: 'PodNodeSelector',
+    operations: ['CREATE'],
+    resources: PODS,
+    mutate(request) {
+      const { object, subresource } = request;
+      const text = read(request, 'node-selector') ?? '';
+      if (object === undefined || subresource !== '' || text === '') return;
+      const wanted = parseNodeSelector(text);
+      if (wanted === undefined)
+        throw refusal(request, `the node selector of the namespace cannot be read: ${text}`);
+      const own = typed<Pod>(object).spec?.nodeSelector ?? {};
+      for (const [key, value] of Object.entries(wanted)) {
+        if (own[key] !== undefined && own[key] !== value)
+          throw refusal(request, 'pod node label selector conflicts with its namespace node label selector');
+      }
+      setInSpec<PodSpec>(object, { nodeSelector: { ...own, ...wanted } });
+    },
+  };
+}
+
+export function createPodTolerationRestriction(deps: Deps): AdmissionPlugin {
+  const read = annotationReader(deps);
+  const pressure: Toleration = {
+    key: `node.${deps.vocabulary.domain}/memory-pressure`,
+    operator: 'Exists',
+    effect: 'NoSchedule',
+  };
+
+  function tolerationsIn(request: AdmissionRequest, name: string): readonly Toleration[] {
+    const text = read(request, name) ?? '';
+    if (text === '') return [];
+    const found = parseTolerations(text);
+    if (found === undefined) throw refusal(request, `the ${name} of the namespace cannot be read`);
+    return found;
+  }
+
+  function complete(request: AdmissionRequest): void {
+    const { object } = request;
+    if (object === undefined || !isMembers(object['spec'])) return;
+    const pod = typed<Pod>(object);
+    const given = pod.spec?.tolerations ?? [];
+    const more = qosClass(pod) === 'BestEffort' ? [] : [pressure];
+    const all = mergeTolerations([...tolerationsIn(request, 'defaultTolerations'), ...given, ...more]);
+    if (all.length !== given.length || all.some((each, index) => each !== given[index]))
+      setInSpec<PodSpec>(object, { tolerations: all.map((each) => ({ ...each })) });
+  }
+
+  return {
+    name: 'PodTolerationRestriction',
+    operations: ['CREATE', 'UPDATE'],
+    resources: PODS,
+    mutate(request) {
+      if (request.operation === 'CREATE' && request.subresource === '') complete(request);
+    },
+    validate(request) {
+      const { object, subresource } = request;
+      if (object === undefined || subresource !== '') return;
+      const allowed = tolerationsIn(request, 'tolerationsWhitelist');
+      if (allowed.length === 0) return;
+      const given = typed<Pod>(object).spec?.tolerations ?? [];
+      if (given.every((each) => allowed.some((wider) => tolerates(wider, each)))) return;
+      throw refusal(
+        request,
+        'pod tolerations (possibly merged with namespace default tolerations) conflict with its namespace whitelist',
+      );
+    },
+  };
+}
