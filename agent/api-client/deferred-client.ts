@@ -12,8 +12,14 @@ function until<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 
 /** Requests reject with what `opening` rejects with, and with the signal's reason while they wait. */
 export function deferredClient(opening: Promise<ApiClient>): ApiClient {
-  // Whoever asks is told; nobody may ask.
-  opening.catch(() => undefined);
+  let made: ApiClient | undefined;
+  let isClosed = false;
+  const opened = (client: ApiClient): Promise<void> | undefined => {
+    made = client;
+    return isClosed ? client[Symbol.asyncDispose]() : undefined;
+  };
+  // Whoever asks is told of a failure; nobody may ask.
+  opening.then(opened).catch(() => undefined);
   return {
     namespace: 'default',
     get: async (address, signal, query) => (await until(opening, signal)).get(address, signal, query),
@@ -30,8 +36,8 @@ export function deferredClient(opening: Promise<ApiClient>): ApiClient {
       yield* (await until(opening, signal)).watch(address, signal, query);
     },
     async [Symbol.asyncDispose]() {
-      const client = await Promise.race([opening.catch(() => undefined), Promise.resolve(undefined)]);
-      await client?.[Symbol.asyncDispose]();
+      isClosed = true;
+      await made?.[Symbol.asyncDispose]();
     },
   };
 }

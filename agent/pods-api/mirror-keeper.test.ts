@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import type { Json } from '../api-client/client.ts';
+import { ServerUnreachableError } from '../api-client/errors.ts';
+import { createMirrorKeeper } from './mirror-keeper.ts';
+import { createPodStore } from './pod-store.ts';
+
+const vocabulary = VOCABULARIES.plat;
+const staticPod = (hash: string): Pod => ({
+  metadata: { name: 'web-n1', namespace: 'default', annotations: { [vocabulary.configHash]: hash } },
+  spec: { containers: [] },
+});
+const desired = (...pods: readonly Pod[]) => ({
+  pods: pods.map((pod) => ({ pod, origin: { source: 'file', location: '/m', document: '1' } as const })),
+  unread: ['api'] as const,
+});
+
+async function setUp() {
+  const clock = createFakeClock();
+  const store = createPodStore();
+  const node = Promise.withResolvers<Node>();
+  const calls: string[] = [];
+  const faults: Error[] = [];
+  let version = 0;
+  const told = (object: Json, uid: string): Json => {
+    version += 1;
+    return {
+      ...object,
+      metadata: { ...(object['metadata'] as Json), uid, resourceVersion: String(version) },
+    };
+  };
+  const keeper = createMirrorKeeper({
+    client: {
+      async create(_, object) {
+        calls.push('create');
+        const fault = faults.shift();
+        if (fault !== undefined) throw fault;
+        store.change({ type: 'ADDED', object: told(object, `m${calls.length}`) });
+        return object;
+      },
+      async delete(_, __, options) {
+        calls.push(`delete ${JSON.stringify(options)}`);
+        for (const object of store.list()) store.change({ type: 'DELETED', object });
+        return {};
+      },
+    },
+    store,
+    whenNode: () => node.promise,
+    vocabulary,
+    clock,
+    log: silentLogger,
+  });
+  const stop = new AbortController();
+  const running = keeper.run(stop.signal);
+  store.replace([]);
+  return {
+    clock,
+    keeper,
+    calls,
+    faults,
+    registered: () => node.resolve({ metadata: { name: 'n1', uid: 'node' } }),
+    async [Symbol.asyncDispose]() {
+      stop.abort(new Error('over'));
+      await running;
+    },
+  };
+}
+
+describe('createMirrorKeeper', () => {
+  test('makes a mirror when the node is there, once', async () => {
+    await using world = await setUp();
+    world.keeper.apply(desired(staticPod('a')));
+    await world.clock.advance(0);
+    expect(world.calls).toEqual([]);
+    world.registered();
+    await world.clock.advance(0);
+    world.keeper.apply(desired(staticPod('a')));
+    await world.clock.advance(0);
+    expect(world.calls).toEqual(['create']);
+    expect(world.keeper.uidOf(staticPod('a'))).toBe('m1');
+  });
+
+  test('replaces it for another manifest, and takes it away with the last', async () => {
+    await using world = await setUp();
+    world.registered();
+    world.keeper.apply(desired(staticPod('a')));
+    await world.clock.advance(0);
+    world.keeper.apply(desired(staticPod('b')));
+    await world.clock.advance(0);
+    expect(world.calls.map((call) => call.split(' ')[0])).toEqual(['create', 'delete', 'create']);
+    expect(world.calls[1]).toBe('delete {"gracePeriodSeconds":0,"preconditions":{"uid":"m1"}}');
+    world.keeper.apply(desired());
+    await world.clock.advance(0);
+    expect(world.calls.at(-1)).toContain('"uid":"m3"');
+    expect(world.keeper.uidOf(staticPod('b'))).toBeUndefined();
+  });
+
+  test('tries again what failed', async () => {
+    await using world = await setUp();
+    world.registered();
+    world.faults.push(new ServerUnreachableError('away'));
+    world.keeper.apply(desired(staticPod('a')));
+    await world.clock.advance(0);
+    await world.clock.advance(1000);
+    expect(world.calls).toEqual(['create', 'create']);
+  });
+});
