@@ -14,12 +14,12 @@ function until<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
 export function deferredClient(opening: Promise<ApiClient>): ApiClient {
   let made: ApiClient | undefined;
   let isClosed = false;
-  const opened = (client: ApiClient): Promise<void> | undefined => {
-    made = client;
-    return isClosed ? client[Symbol.asyncDispose]() : undefined;
-  };
+  async function opened(): Promise<void> {
+    made = await opening;
+    if (isClosed) await made[Symbol.asyncDispose]();
+  }
   // Whoever asks is told of a failure; nobody may ask.
-  opening.then(opened).catch(() => undefined);
+  opened().catch(() => undefined);
   return {
     namespace: 'default',
     get: async (address, signal, query) => (await until(opening, signal)).get(address, signal, query),
