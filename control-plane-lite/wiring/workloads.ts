@@ -8,12 +8,14 @@ import { runDisruption } from '../controllers/disruption/controller.ts';
 import { runJobs } from '../controllers/job/controller.ts';
 import type { ControllerName } from '../controllers/names.ts';
 import { runNodeLifecycle } from '../controllers/node-lifecycle/controller.ts';
+import { runVolumeBinder } from '../controllers/persistentvolume-binder/controller.ts';
 import { runPodGc } from '../controllers/pod-gc/controller.ts';
 import { REPLICA_SETS, REPLICATION_CONTROLLERS, runReplicas } from '../controllers/replica-set/controller.ts';
 import { runEndpoints } from '../controllers/service-backends/endpoints-controller.ts';
 import { runEndpointSlices } from '../controllers/service-backends/slices-controller.ts';
 import { runStatefulSets } from '../controllers/stateful-set/controller.ts';
 import { runTtlAfterFinished } from '../controllers/ttl-after-finished/controller.ts';
+import { runClaimProtection, runVolumeProtection } from '../controllers/volume-protection/controller.ts';
 import { type Children, createChildren } from '../controllers/workloads-kit/children.ts';
 import { findResource, type WorkloadDeps } from '../controllers/workloads-kit/deps.ts';
 import { type PodFacts, podFacts } from '../controllers/workloads-kit/pod-facts.ts';
@@ -42,8 +44,11 @@ const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
       graceMs: config.nodeMonitorGracePeriod,
       startupGraceMs: config.nodeStartupGracePeriod,
     }),
+  'persistentvolume-binder': runVolumeBinder,
   podgc: (deps, signal, { config }) =>
     runPodGc(deps, signal, { mostFinished: config.terminatedPodGcThreshold }),
+  'pv-protection': runVolumeProtection,
+  'pvc-protection': runClaimProtection,
   replicaset: (deps, signal, { pods }) => runReplicas(deps, signal, { kind: REPLICA_SETS, pods }),
   replicationcontroller: (deps, signal, { pods }) =>
     runReplicas(deps, signal, { kind: REPLICATION_CONTROLLERS, pods }),

@@ -155,3 +155,126 @@ describe('disruption', () => {
     expect(budget.status['conditions']).toMatchObject([{ status: 'False', reason: 'SyncFailed' }]);
   });
 });
+
+const volume = (name: string, spec: Json = {}): Json => ({
+  metadata: { name },
+  spec: {
+    capacity: { storage: '10Gi' },
+    accessModes: ['ReadWriteOnce'],
+    hostPath: { path: `/srv/${name}` },
+    ...spec,
+  },
+});
+
+const claim = (name: string, spec: Json = {}): Json => ({
+  metadata: { name },
+  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '5Gi' } }, ...spec },
+});
+
+const inPhase =
+  (phase: string) =>
+  ({ status }: Body): boolean =>
+    status['phase'] === phase;
+
+const VOLUMES = '/api/v1/persistentvolumes';
+
+describe('persistentvolume-binder', () => {
+  test('a claim gets the smallest volume that will do, and is lost when that goes', async () => {
+    const ns = await plane.namespace();
+    const claims = `${ns}/persistentvolumeclaims`;
+    const storageClassName = 'by-hand';
+    await plane.post(claims, claim('early', { storageClassName }));
+    await plane.post(VOLUMES, volume('large', { storageClassName, capacity: { storage: '90Gi' } }));
+    const early = await until(`${claims}/early`, inPhase('Bound'), 'bound by what comes');
+    expect(early.spec['volumeName']).toBe('large');
+    expect(early.status['capacity']).toEqual({ storage: '90Gi' });
+    expect(Object.keys(early.metadata.annotations ?? {}).toSorted()).toEqual([
+      `pv.${plane.words.domain}/bind-completed`,
+      `pv.${plane.words.domain}/bound-by-controller`,
+    ]);
+    for (const [name, storage] of [
+      ['tiny', '1Gi'],
+      ['fitting', '6Gi'],
+      ['roomy', '50Gi'],
+    ] as const) {
+      await plane.post(VOLUMES, volume(name, { storageClassName, capacity: { storage } }));
+      await until(`${VOLUMES}/${name}`, inPhase('Available'), 'available');
+    }
+    await plane.post(claims, claim('late', { storageClassName }));
+    expect((await until(`${claims}/late`, inPhase('Bound'), 'bound')).spec['volumeName']).toBe('fitting');
+    const { spec } = await until(`${VOLUMES}/fitting`, inPhase('Bound'), 'bound');
+    expect(spec['claimRef']).toMatchObject({ kind: 'PersistentVolumeClaim', name: 'late' });
+
+    await plane.delete(`${VOLUMES}/fitting`);
+    await plane.patch(`${VOLUMES}/fitting`, { metadata: { finalizers: null } });
+    await until(`${claims}/late`, inPhase('Lost'), 'lost');
+  });
+
+  test('a volume is kept for the claim that it names, and released after it', async () => {
+    const ns = await plane.namespace();
+    const claims = `${ns}/persistentvolumeclaims`;
+    const claimRef = { namespace: ns.split('/').at(-1), name: 'data' };
+    const storageClassName = 'kept';
+    await plane.post(VOLUMES, volume('kept', { storageClassName, claimRef }));
+    await plane.post(
+      VOLUMES,
+      volume('deleted', { storageClassName, persistentVolumeReclaimPolicy: 'Delete' }),
+    );
+    await until(`${VOLUMES}/deleted`, inPhase('Available'), 'available');
+    await plane.post(claims, claim('other', { storageClassName }));
+    await plane.post(claims, claim('data', { storageClassName }));
+    const [data, other] = [`${claims}/data`, `${claims}/other`];
+    expect((await until(data, inPhase('Bound'), 'bound')).spec['volumeName']).toBe('kept');
+    expect((await until(other, inPhase('Bound'), 'bound')).spec['volumeName']).toBe('deleted');
+    await Promise.all([data, other].map((path) => plane.delete(path)));
+    await until(`${VOLUMES}/kept`, inPhase('Released'), 'released');
+    const { status } = await until(`${VOLUMES}/deleted`, inPhase('Failed'), 'nobody deletes it');
+    expect(status['message']).toContain('no deletable volume plugin matched');
+  });
+
+  test('a claim that waits for its first consumer is bound where the pod goes', async () => {
+    const ns = await plane.namespace();
+    await plane.post(plane.path('storage/v1', 'storageclasses'), {
+      metadata: { name: 'late' },
+      provisioner: `${plane.words.domain}/no-provisioner`,
+      volumeBindingMode: 'WaitForFirstConsumer',
+    });
+    await plane.post(VOLUMES, volume('late', { storageClassName: 'late' }));
+    await until(`${VOLUMES}/late`, inPhase('Available'), 'available');
+    await plane.post(`${ns}/persistentvolumeclaims`, claim('data', { storageClassName: 'late' }));
+    await until(
+      `${ns}/events`,
+      (list) => list.items.some(({ reason }) => reason === 'WaitForFirstConsumer'),
+      'told that it waits',
+    );
+    const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
+    await plane.post(`${ns}/pods`, pod('user', { volumes }));
+    await until(`${ns}/pods/user`, ({ spec }) => spec['nodeName'] !== undefined, 'on a node');
+    const data = (await plane.get(`${ns}/persistentvolumeclaims/data`)).body;
+    expect([data.status['phase'], data.spec['volumeName']]).toEqual(['Bound', 'late']);
+  });
+});
+
+describe('protection', () => {
+  test('claims stay while a pod uses them, and volumes while a claim is bound', async () => {
+    const ns = await plane.namespace();
+    const path = `${ns}/persistentvolumeclaims/used`;
+    const storageClassName = 'guarded';
+    await plane.post(VOLUMES, volume('guarded', { storageClassName }));
+    await plane.post(`${ns}/persistentvolumeclaims`, claim('used', { storageClassName }));
+    await until(path, inPhase('Bound'), 'bound');
+    const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'used' } }];
+    await plane.post(`${ns}/pods`, pod('user', { volumes }));
+    await until(`${ns}/pods/user`, ({ spec }) => spec['nodeName'] !== undefined, 'on a node');
+
+    await plane.delete(path);
+    await plane.delete(`${VOLUMES}/guarded`);
+    expect((await plane.get(path)).body.metadata.finalizers).toEqual([
+      `${plane.words.domain}/pvc-protection`,
+    ]);
+    expect((await plane.get(`${VOLUMES}/guarded`)).body.metadata.deletionTimestamp).toBeDefined();
+    await plane.delete(`${ns}/pods/user`);
+    await untilGone(path);
+    await untilGone(`${VOLUMES}/guarded`);
+  });
+});

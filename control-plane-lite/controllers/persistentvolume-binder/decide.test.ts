@@ -1,0 +1,160 @@
+import { describe, expect, test } from 'vitest';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
+import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
+import { claimOf, refTo, volumeOf, WORDS } from './binder.fixture.ts';
+import { decideClaim } from './decide-claim.ts';
+import { decideVolume } from './decide-volume.ts';
+
+const completed = { annotations: { [WORDS.bindCompleted]: 'yes' } };
+const classNamed = (changes: Partial<StorageClass>): StorageClass => ({ provisioner: 'ex/made', ...changes });
+const late = classNamed({ volumeBindingMode: 'WaitForFirstConsumer' });
+
+interface World {
+  readonly volumes?: readonly PersistentVolume[];
+  readonly storageClass?: StorageClass;
+}
+
+/** What is decided, in a few words: the kind and what is told. */
+function words(claim: PersistentVolumeClaim, { volumes = [], storageClass }: World): string {
+  const action = decideClaim(claim, {
+    words: WORDS,
+    volume: (name) => volumes.find(({ metadata }) => metadata?.name === name),
+    candidates: () => volumes,
+    storageClass: () => storageClass,
+  });
+  if (action.kind === 'bind') return `bind ${action.volume.metadata?.name}`;
+  return `${action.kind} ${action.told?.reason ?? ''}`.trim();
+}
+
+describe('decideClaim', () => {
+  const selected = { annotations: { [WORDS.selectedNode]: 'n1' } };
+  const internal = classNamed({ provisioner: `${WORDS.internalPrefix}no-provisioner` });
+
+  test.each<[string, PersistentVolumeClaim, World, string]>([
+    ['finds a volume', claimOf(), { volumes: [volumeOf('v')] }, 'bind v'],
+    ['has no class', claimOf({ storageClassName: '' }), {}, 'wait FailedBinding'],
+    ['has a class that is not there', claimOf(), {}, 'wait ProvisioningFailed'],
+    ['has a class that makes none', claimOf(), { storageClass: internal }, 'wait ProvisioningFailed'],
+    [
+      'has a class that makes volumes',
+      claimOf(),
+      { storageClass: classNamed({}) },
+      'provision ExternalProvisioning',
+    ],
+    [
+      'waits for its first consumer',
+      claimOf(),
+      { storageClass: late, volumes: [volumeOf('v')] },
+      'wait WaitForFirstConsumer',
+    ],
+    [
+      'was given a volume by the scheduler',
+      claimOf(),
+      { storageClass: late, volumes: [volumeOf('v', { claimRef: refTo() })] },
+      'bind v',
+    ],
+    [
+      'was given a node by the scheduler',
+      claimOf({}, selected),
+      { storageClass: late },
+      'provision ExternalProvisioning',
+    ],
+    ['names a volume that is not there', claimOf({ volumeName: 'v' }), {}, 'wait'],
+    ['names a volume', claimOf({ volumeName: 'v' }), { volumes: [volumeOf('v')] }, 'bind v'],
+    [
+      'names a volume of another class',
+      claimOf({ volumeName: 'v' }),
+      { volumes: [volumeOf('v', { storageClassName: '' })] },
+      'wait VolumeMismatch',
+    ],
+    [
+      'names a volume that is kept for it',
+      claimOf({ volumeName: 'v' }),
+      { volumes: [volumeOf('v', { claimRef: refTo('') })] },
+      'bind v',
+    ],
+    [
+      'names a volume of another claim',
+      claimOf({ volumeName: 'v' }),
+      { volumes: [volumeOf('v', { claimRef: refTo('uid-x', 'x') })] },
+      'wait FailedBinding',
+    ],
+    ['was bound to a name that it lost', claimOf({}, completed), {}, 'lose ClaimLost'],
+    ['was bound to a volume that is gone', claimOf({ volumeName: 'v' }, completed), {}, 'lose ClaimLost'],
+    [
+      'was bound to a volume that others have',
+      claimOf({ volumeName: 'v' }, completed),
+      { volumes: [volumeOf('v', { claimRef: refTo('uid-x') })] },
+      'lose ClaimMisbound',
+    ],
+    [
+      'is bound',
+      claimOf({ volumeName: 'v' }, completed),
+      { volumes: [volumeOf('v', { claimRef: refTo() })] },
+      'bind v',
+    ],
+    [
+      'was bound to a volume that forgot it',
+      claimOf({ volumeName: 'v' }, completed),
+      { volumes: [volumeOf('v')] },
+      'bind v',
+    ],
+  ])('a claim that %s', (_, claim, world, expected) => {
+    expect(words(claim, world)).toBe(expected);
+  });
+});
+
+describe('decideVolume', () => {
+  const made = { annotations: { [WORDS.provisionedBy]: 'ex/made' } };
+  const dropped = (spec: PersistentVolume['spec'], metadata = {}): PersistentVolume =>
+    volumeOf('v', { claimRef: refTo(), ...spec }, metadata, 'Released');
+  const bound = volumeOf('v', { claimRef: refTo() }, {}, 'Bound');
+
+  test.each<[string, PersistentVolume, PersistentVolumeClaim | undefined, object]>([
+    ['nobody has', volumeOf('v', {}, {}, 'Pending'), undefined, { kind: 'phase', phase: 'Available' }],
+    [
+      'is kept for a claim to come',
+      volumeOf('v', { claimRef: refTo('') }),
+      undefined,
+      { kind: 'phase', phase: 'Available' },
+    ],
+    ['a claim has', bound, claimOf({ volumeName: 'v' }), { kind: 'phase', phase: 'Bound' }],
+    ['a claim is about to have', bound, claimOf(), { kind: 'askClaim' }],
+    ['a claim can not have', bound, claimOf({ volumeMode: 'Block' }), { kind: 'refuse' }],
+    ['its claim left for another', bound, claimOf({ volumeName: 'w' }), { kind: 'unbind' }],
+    ['its claim is gone from', bound, undefined, { kind: 'phase', phase: 'Released' }],
+    [
+      'another claim of the name wants',
+      bound,
+      claimOf({ volumeName: 'v' }, { uid: 'new' }),
+      { kind: 'phase', phase: 'Released' },
+    ],
+    ['is to be kept', dropped({}), undefined, { kind: 'none' }],
+    [
+      'nobody can wipe',
+      dropped({ persistentVolumeReclaimPolicy: 'Recycle' }),
+      undefined,
+      { kind: 'phase', phase: 'Failed', told: { reason: 'VolumeFailedRecycle' } },
+    ],
+    [
+      'nobody can delete',
+      dropped({ persistentVolumeReclaimPolicy: 'Delete' }),
+      undefined,
+      { kind: 'phase', phase: 'Failed', told: { reason: 'VolumeFailedDelete' } },
+    ],
+    [
+      'its maker deletes',
+      dropped({ persistentVolumeReclaimPolicy: 'Delete' }, made),
+      undefined,
+      { kind: 'none' },
+    ],
+    [
+      'was made for a claim that left',
+      volumeOf('v', { claimRef: refTo(), persistentVolumeReclaimPolicy: 'Delete' }, made, 'Bound'),
+      claimOf({ volumeName: 'w' }),
+      { kind: 'phase', phase: 'Released' },
+    ],
+  ])('a volume that %s', (_, volume, claim, expected) => {
+    expect(decideVolume(volume, claim, WORDS)).toMatchObject(expected);
+  });
+});

@@ -1,0 +1,94 @@
+/** How claims and volumes change when they are bound, lost and let go. Changes drafts, never reads anything else. */
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
+import type { ApiObject } from '../../resources/contract.ts';
+import { membersOf, typed } from '../../resources/view.ts';
+import { type BinderWords, isForClaim, nameOf } from './model.ts';
+
+export function setAnnotation(draft: ApiObject, name: string, value: string): void {
+  draft.metadata.annotations = { ...draft.metadata.annotations, [name]: value };
+}
+
+/** Keeps the volume for the claim. Says whether it had to be changed. */
+export function keepVolume(draft: ApiObject, claim: PersistentVolumeClaim, words: BinderWords): boolean {
+  const volume = typed<PersistentVolume>(draft);
+  const isKept = isForClaim(volume, claim);
+  const { name, namespace, uid, resourceVersion } = claim.metadata ?? {};
+  if (isKept && volume.spec?.claimRef?.uid === uid) return false;
+  membersOf(draft, 'spec')['claimRef'] = {
+    kind: 'PersistentVolumeClaim',
+    namespace,
+    name,
+    uid,
+    apiVersion: 'v1',
+    resourceVersion,
+  };
+  // Who kept it for this claim before shall find it kept after the claim is gone.
+  if (!isKept) setAnnotation(draft, words.boundByController, 'yes');
+  return true;
+}
+
+/** Undoes what the controller did; what a person chose stays chosen. */
+export function freeVolume(draft: ApiObject, words: BinderWords): void {
+  const spec = membersOf(draft, 'spec');
+  const { annotations } = draft.metadata;
+  if (annotations?.[words.boundByController] === undefined) {
+    delete membersOf(spec, 'claimRef')['uid'];
+    return;
+  }
+  delete spec['claimRef'];
+  const { [words.boundByController]: _, ...rest } = annotations;
+  if (Object.keys(rest).length > 0) draft.metadata.annotations = rest;
+  else delete draft.metadata.annotations;
+}
+
+/** Gives the claim the volume. Says whether it had to be changed. */
+export function bindClaim(draft: ApiObject, volume: PersistentVolume, words: BinderWords): boolean {
+  const { spec, metadata } = typed<PersistentVolumeClaim>(draft);
+  const isNamed = spec?.volumeName === nameOf(volume);
+  const isCompleted = metadata?.annotations?.[words.bindCompleted] !== undefined;
+  if (!isNamed) {
+    membersOf(draft, 'spec')['volumeName'] = nameOf(volume);
+    setAnnotation(draft, words.boundByController, 'yes');
+  }
+  if (!isCompleted) setAnnotation(draft, words.bindCompleted, 'yes');
+  return !isNamed || !isCompleted;
+}
+
+/** Puts the claim into a phase: `Bound` with what its volume has. Says whether it had to be changed. */
+export function setClaimPhase(
+  draft: ApiObject,
+  phase: 'Bound' | 'Lost' | 'Pending',
+  volume?: PersistentVolume,
+): boolean {
+  const before = typed<PersistentVolumeClaim>(draft).status ?? {};
+  const status = membersOf(draft, 'status');
+  if (volume === undefined) {
+    if (before.phase === phase && before.accessModes === undefined && before.capacity === undefined)
+      return false;
+    delete status['accessModes'];
+    delete status['capacity'];
+    status['phase'] = phase;
+    return true;
+  }
+  const modes = volume.spec?.accessModes ?? [];
+  const sameModes = modes.join() === (before.accessModes ?? []).join();
+  if (before.phase === phase && sameModes) return false;
+  status['accessModes'] = [...modes];
+  // Of a bound claim the capacity is that of the file system, which may grow after the volume.
+  if (before.phase !== phase) {
+    status['capacity'] = { ...before.capacity, storage: volume.spec?.capacity?.['storage'] ?? '0' };
+  }
+  status['phase'] = phase;
+  return true;
+}
+
+/** Says whether it had to be changed. */
+export function setVolumePhase(draft: ApiObject, phase: string, message: string): boolean {
+  const { status: before } = typed<PersistentVolume>(draft);
+  if (before?.phase === phase) return false;
+  const status = membersOf(draft, 'status');
+  status['phase'] = phase;
+  if (message === '') delete status['message'];
+  else status['message'] = message;
+  return true;
+}

@@ -1,0 +1,57 @@
+/** Which pods use which claims. */
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { ResourceCache, WatchHandle } from '../../cache/contract.ts';
+import type { ApiObject } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
+import { claimUses } from './decide.ts';
+
+export interface ClaimsInUse extends WatchHandle {
+  /** `key`: `namespace/name`. */
+  isUsed(key: string, claim: ApiObject): boolean;
+}
+
+const isMadeFor = ({ metadata }: ApiObject, podUid: string): boolean =>
+  metadata.ownerReferences?.some(({ controller, uid }) => controller === true && uid === podUid) === true;
+
+/** `onFreed`: a pod no longer uses the claim. */
+export function followClaimUse(
+  pods: Pick<ResourceCache, 'follow'>,
+  onFreed: (claimKey: string) => void,
+): ClaimsInUse {
+  const usersOf = new Map<string, Map<string, string | undefined>>();
+  const usedBy = new Map<string, readonly string[]>();
+
+  function use(claimKey: string, podKey: string, madeFor: string | undefined): void {
+    const users = usersOf.get(claimKey);
+    if (users === undefined) usersOf.set(claimKey, new Map([[podKey, madeFor]]));
+    else users.set(podKey, madeFor);
+  }
+
+  function free(claimKey: string, podKey: string): void {
+    const users = usersOf.get(claimKey);
+    users?.delete(podKey);
+    if (users?.size === 0) usersOf.delete(claimKey);
+  }
+
+  const following = pods.follow(({ type, current }) => {
+    const { key, namespace } = current;
+    const before = usedBy.get(key) ?? [];
+    const uses = type === 'DELETED' ? [] : claimUses(typed<Pod>(current.object()));
+    const now = uses.map(({ name }) => `${namespace}/${name}`);
+    for (const [index, { madeFor }] of uses.entries()) use(now[index] ?? '', key, madeFor);
+    if (now.length > 0) usedBy.set(key, now);
+    else usedBy.delete(key);
+    for (const claimKey of before.filter((each) => !now.includes(each))) {
+      free(claimKey, key);
+      onFreed(claimKey);
+    }
+  });
+
+  return {
+    isUsed: (key, claim) =>
+      [...(usersOf.get(key)?.values() ?? [])].some(
+        (madeFor) => madeFor === undefined || isMadeFor(claim, madeFor),
+      ),
+    close: () => following.close(),
+  };
+}
