@@ -29,7 +29,11 @@ describe('the life of nodes', () => {
   let folder = '';
 
   const leasePath = (name = ''): string =>
-    plane.path('coordination/v1', `namespaces/plat-node-lease/leases${name === '' ? '' : `/${name}`}`);
+    plane.path(
+      'coordination/v1',
+      `namespaces/${plane.words.nodeLeaseNamespace}/leases${name === '' ? '' : `/${name}`}`,
+    );
+  const taintDomain = (): string => `node.${plane.words.domain}`;
   const beat = async (name: string): Promise<void> => {
     const spec = { renewTime: new Date().toISOString().replace('Z', '000Z') };
     await plane.patch(leasePath(name), { spec });
@@ -82,7 +86,7 @@ describe('the life of nodes', () => {
         status: 'Unknown',
         reason: 'NodeStatusUnknown',
       });
-    const both = ['node.plat.io/unreachable:NoExecute', 'node.plat.io/unreachable:NoSchedule'];
+    const both = [`${taintDomain()}/unreachable:NoExecute`, `${taintDomain()}/unreachable:NoSchedule`];
     await expect.poll(() => taints('n3'), WAIT).toEqual(both);
     const podOf = async (name: string): Promise<Body> => (await plane.get(`${folder}/${name}`)).body;
     await expect.poll(async () => (await podOf('leaves')).metadata.deletionTimestamp, WAIT).toBeDefined();
@@ -100,7 +104,7 @@ describe('the life of nodes', () => {
 
   test('a node out of use is tainted as long as it is', async () => {
     await plane.patch('/api/v1/nodes/n2', { spec: { unschedulable: true } });
-    await expect.poll(() => taints('n2'), WAIT).toEqual(['node.plat.io/unschedulable:NoSchedule']);
+    await expect.poll(() => taints('n2'), WAIT).toEqual([`${taintDomain()}/unschedulable:NoSchedule`]);
     await plane.patch('/api/v1/nodes/n2', { spec: { unschedulable: null } });
     await expect.poll(() => taints('n2'), WAIT).toEqual([]);
   });
@@ -112,7 +116,7 @@ describe('the life of nodes', () => {
       await expect.poll(async () => readyOf(await node(name)), WAIT).toMatchObject({ status: 'Unknown' });
     }
     for (const name of names) {
-      await expect.poll(() => taints(name), WAIT).toEqual(['node.plat.io/unreachable:NoSchedule']);
+      await expect.poll(() => taints(name), WAIT).toEqual([`${taintDomain()}/unreachable:NoSchedule`]);
     }
   });
 

@@ -70,15 +70,21 @@ function start(argv: readonly string[], entry: string): Child {
 export const runProgram = (argv: readonly string[], entry: string = SOURCE): Promise<Ended> =>
   start(argv, entry).ended;
 
-/** Starts a server on a free port of loopback; resolves when it is ready.
+/** Starts a server on a free port of loopback; resolves when it is ready. Of it only the API runs, unless flags name controllers.
  *  @throws Error with what it said, if it ended instead */
 export async function startProgram(
   dir: string,
   flags: readonly string[] = [],
   entry: string = SOURCE,
 ): Promise<Program> {
-  const own = ['--data-dir', dir, '--bind-address=127.0.0.1', '--secure-port=0'];
-  const child = start([...own, ...API_ALONE, ...flags], entry);
+  const gives = (name: string): boolean => flags.some((flag) => flag.startsWith(name));
+  const own = [
+    '--data-dir',
+    dir,
+    '--bind-address=127.0.0.1',
+    ...(gives('--secure-port') ? [] : ['--secure-port=0']),
+  ];
+  const child = start([...own, ...(gives('--controllers') ? [] : API_ALONE), ...flags], entry);
   const said = new Promise<RegExpExecArray>((resolve) => {
     child.process.stdout?.on('data', () => {
       const found = /serves (\S+);.* --kubeconfig (\S+)/.exec(child.stdout());

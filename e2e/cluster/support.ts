@@ -1,0 +1,149 @@
+/** A small cluster on one machine: the API server as a process of its own, and nodes with their own containerd each,
+ *  which got in with a token. */
+import { writeFile } from 'node:fs/promises';
+import { unmountUnder } from '#agent/runtime/managed/purge.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
+import { TestAgent } from '../../testing/agent.ts';
+import { runCli } from '../../testing/cli.ts';
+import { startTestContainerd, type TestContainerd } from '../../testing/containerd.ts';
+import { freePort } from '../../testing/free-port.ts';
+import { createTempDir, type TempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+import { type Program, runProgram, startProgram } from '../plane-strangers/program/program.ts';
+
+/** The server notices soon that a node is silent, and gives certificates that do not last. */
+const SERVER_FLAGS = [
+  '--vocabulary=kubernetes',
+  '--controllers=*',
+  '--enable-bootstrap-token-auth',
+  '--cluster-signing-duration=60s',
+  '--node-monitor-grace-period=8s',
+];
+
+const WORDS = VOCABULARIES.kubernetes;
+
+/** A node gives a sign of life every two seconds. */
+const AGENT_CONFIG = JSON.stringify({
+  apiVersion: `${WORDS.configApiGroup}/v1beta1`,
+  kind: WORDS.configKind,
+  nodeLeaseDurationSeconds: 8,
+});
+
+export interface ClusterNode {
+  readonly name: string;
+  readonly agent: TestAgent;
+  readonly containerd: TestContainerd;
+  readonly cri: CriConnection;
+}
+
+export interface Cluster extends AsyncDisposable {
+  readonly server: () => Program;
+  readonly configFile: string;
+  readonly nodes: readonly ClusterNode[];
+  /** Takes the node from the machine, with all that runs on it, as when its plug is pulled. */
+  kill(node: ClusterNode): Promise<void>;
+  /** Kills the API server. */
+  killServer(): Promise<void>;
+  /** Starts it again on its folder. */
+  startServer(): Promise<void>;
+  /** What the server has of the pods of a label. */
+  pods(label: string): Promise<readonly Pod[]>;
+}
+
+async function join(server: Program, serverDir: string, agent: TestAgent): Promise<void> {
+  const made = await eventually(async () => {
+    const { code, stdout } = await runProgram(['token', 'create', '--data-dir', serverDir]);
+    return code === 0 ? stdout : undefined;
+  });
+  const [, token = '', hash = ''] = /--token (\S+) --ca-cert-hash (\S+)/.exec(made) ?? [];
+  const files = [`--platconfig=${agent.folder}/platconfig`, `--cert-dir=${agent.folder}/pki`];
+  const name = agent.folder.replace(/.*-/, '').toLowerCase();
+  const own = [`--hostname-override=${name}`, '--vocabulary=kubernetes', ...files];
+  const words = ['join', server.url, '--token', token, '--ca-cert-hash', hash, ...own];
+  const { code, err } = await runCli(agent, words);
+  if (code !== 0) throw new Error(`join ended with ${code}: ${err}`);
+}
+
+async function isReady(server: Program, name: string): Promise<boolean> {
+  const { status, text } = await server.call('GET', `/api/v1/nodes/${name}`);
+  if (status !== 200) return false;
+  const { conditions = [] } = (JSON.parse(text) as Node).status ?? {};
+  return conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
+}
+
+async function startNode(server: Program, dir: TempDir, started: AsyncDisposableStack): Promise<ClusterNode> {
+  const folder = started.use(await createTempDir('na-node-'));
+  // The volumes of pods that nobody ended.
+  started.defer(() => unmountUnder([folder.path]));
+  const containerd = started.use(await startTestContainerd());
+  const name = folder.path.replace(/.*-/, '').toLowerCase();
+  await writeFile(`${folder.path}/config.yaml`, AGENT_CONFIG);
+  const agent = await TestAgent.create({
+    endpoint: containerd.endpoint,
+    folder,
+    start: false,
+    flags: [
+      `--hostname-override=${name}`,
+      '--vocabulary=kubernetes',
+      `--config=${folder.path}/config.yaml`,
+      `--platconfig=${folder.path}/platconfig`,
+      `--bootstrap-kubeconfig=${folder.path}/bootstrap-platconfig`,
+      `--cert-dir=${folder.path}/pki`,
+      '--rotate-certificates',
+      '--enable-server',
+      `--port=${await freePort()}`,
+      '--read-only-port=0',
+      `--client-ca-file=${dir.path}/pki/ca.crt`,
+      '--anonymous-auth=false',
+      '--authentication-token-webhook',
+      '--authorization-mode=Webhook',
+    ],
+  });
+  started.defer(() => agent.stop('SIGKILL').then(() => undefined));
+  await join(server, dir.path, agent);
+  await agent.start().catch(async (cause: unknown) => {
+    throw new Error(`the agent did not start:\n${await agent.log()}`, { cause });
+  });
+  await eventually(() => isReady(server, name), { timeoutMs: 30_000, what: `node ${name} is ready` });
+  const cri = connectRuntime({ endpoint: containerd.endpoint, log: silentLogger });
+  started.defer(() => cri.close());
+  return { name, agent, containerd, cri };
+}
+
+export async function startCluster(size: number): Promise<Cluster> {
+  await using started = new AsyncDisposableStack();
+  const dir = started.use(await createTempDir('na-plane-'));
+  const port = await freePort();
+  const start = (): Promise<Program> => startProgram(dir.path, [...SERVER_FLAGS, `--secure-port=${port}`]);
+  let server = await start();
+  started.defer(() => server[Symbol.asyncDispose]());
+  const nodes = await Promise.all(Array.from({ length: size }, () => startNode(server, dir, started)));
+  const all = started.move();
+  return {
+    server: () => server,
+    configFile: `${dir.path}/admin.platconfig`,
+    nodes,
+    async kill({ agent, cri, containerd }) {
+      await agent.stop('SIGKILL');
+      cri.close();
+      await containerd.purge();
+    },
+    async killServer() {
+      server.signal('SIGKILL');
+      await server.ended;
+      await server[Symbol.asyncDispose]();
+    },
+    async startServer() {
+      server = await start();
+    },
+    async pods(label) {
+      const path = `/api/v1/namespaces/default/pods?labelSelector=${encodeURIComponent(label)}`;
+      const { body } = await server.call('GET', path);
+      return body.items;
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+}
