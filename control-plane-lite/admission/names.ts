@@ -28,6 +28,7 @@ export const ADMISSION_PLUGINS = [
   { name: 'DefaultIngressClass', on: true },
   { name: 'MutatingAdmissionWebhook', on: true },
   { name: 'ValidatingAdmissionWebhook', on: true },
+  { name: 'ResourceQuota', on: true },
 ] as const;
 
 export type AdmissionPluginName = (typeof ADMISSION_PLUGINS)[number]['name'];

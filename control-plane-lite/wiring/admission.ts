@@ -23,6 +23,7 @@ import { createOwnerReferences } from '../admission/owner-references.ts';
 import { createPodSecurity } from '../admission/pod-security.ts';
 import { createPriority } from '../admission/priority.ts';
 import { createRbacEscalation } from '../admission/rbac-escalation.ts';
+import { createResourceQuotaAdmission, type QuotaWriter } from '../admission/resource-quota.ts';
 import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
 import { createClaimResize, createStorageProtection } from '../admission/storage.ts';
@@ -31,7 +32,9 @@ import { createHookCaller, type HookCaller } from '../admission/webhooks/call.ts
 import { createMutatingWebhooks, createValidatingWebhooks } from '../admission/webhooks.ts';
 import type { Cache, CachedObject } from '../cache/contract.ts';
 import type { ServerConfig } from '../config/settings.ts';
+import { controllerCaller } from '../controllers/caller.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
+import type { Verbs } from '../verbs/contract.ts';
 import type { Access } from './access.ts';
 import { createServiceFinder } from './service-finder.ts';
 
@@ -46,6 +49,8 @@ export interface AdmissionParts {
   readonly log: Logger;
   /** Ends the connections to webhooks. */
   readonly signal: AbortSignal;
+  /** Made after the plugins, and asked for only when a request is there. */
+  readonly verbs: () => Pick<Verbs, 'update'>;
 }
 
 interface MadeParts extends AdmissionParts {
@@ -103,6 +108,7 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   DefaultIngressClass: createDefaultIngressClass,
   MutatingAdmissionWebhook: (deps, { caller }) => createMutatingWebhooks(deps, caller),
   ValidatingAdmissionWebhook: (deps, { caller }) => createValidatingWebhooks(deps, caller),
+  ResourceQuota: (deps, parts) => createResourceQuotaAdmission(deps, quotaWriter(parts)),
   CertificateApproval: certificatePlugin('CertificateApproval'),
   CertificateSigning: certificatePlugin('CertificateSigning'),
   CertificateSubjectRestriction: certificatePlugin('CertificateSubjectRestriction'),
@@ -127,6 +133,24 @@ export function createAdmissionPlugins(parts: AdmissionParts): readonly Admissio
     ...(rbac === undefined ? [] : [createRbacEscalation({ rbac, authorizer, group })]),
   ];
 }
+
+/** Charges quotas on behalf of the server itself. */
+const quotaWriter =
+  ({ registry, vocabulary, verbs, signal }: AdmissionParts): QuotaWriter =>
+  async (namespace, name, change) => {
+    const resource = registry.find('', 'v1', 'resourcequotas');
+    if (resource === undefined) return;
+    const fieldManager = `${vocabulary.componentPrefix}-apiserver`;
+    await verbs().update(
+      { resource, namespace, name },
+      (live) => {
+        if (live === undefined) throw notFound({ group: '', name: 'resourcequotas' }, name);
+        return change(live);
+      },
+      { dryRun: false, fieldManager, allowCreate: false, subresource: 'status' },
+      controllerCaller('resourcequota-admission', signal),
+    );
+  };
 
 const NOTHING: ObjectSource = {
   get: () => undefined,

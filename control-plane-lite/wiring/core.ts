@@ -96,9 +96,10 @@ export async function createCore(
     access,
     log,
     signal,
+    verbs: () => verbs,
   });
   const admission = createAdmissionChain(plugins);
-  const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
+  const verbs: Verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
   const made = { store, cache, registry, allocation, access, accountTokens, verbs };
   const controllers = chooseControllers(config.controllers);
   return { config, vocabulary, gates, controllers, clock, log, ...made };

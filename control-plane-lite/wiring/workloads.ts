@@ -11,6 +11,7 @@ import { runNodeLifecycle } from '../controllers/node-lifecycle/controller.ts';
 import { runVolumeBinder } from '../controllers/persistentvolume-binder/controller.ts';
 import { runPodGc } from '../controllers/pod-gc/controller.ts';
 import { REPLICA_SETS, REPLICATION_CONTROLLERS, runReplicas } from '../controllers/replica-set/controller.ts';
+import { runResourceQuota } from '../controllers/resourcequota/controller.ts';
 import { runEndpoints } from '../controllers/service-backends/endpoints-controller.ts';
 import { runEndpointSlices } from '../controllers/service-backends/slices-controller.ts';
 import { runStatefulSets } from '../controllers/stateful-set/controller.ts';
@@ -52,6 +53,7 @@ const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
   replicaset: (deps, signal, { pods }) => runReplicas(deps, signal, { kind: REPLICA_SETS, pods }),
   replicationcontroller: (deps, signal, { pods }) =>
     runReplicas(deps, signal, { kind: REPLICATION_CONTROLLERS, pods }),
+  resourcequota: (deps, signal, { registry }) => runResourceQuota(deps, signal, { registry }),
   statefulset: runStatefulSets,
   'ttl-after-finished': runTtlAfterFinished,
 };

@@ -278,3 +278,82 @@ describe('protection', () => {
     await untilGone(`${VOLUMES}/guarded`);
   });
 });
+
+describe('resourcequota', () => {
+  const quota = (name: string, hard: Json, spec: Json = {}): Json => ({
+    metadata: { name },
+    spec: { hard, ...spec },
+  });
+  const withCpu = (name: string, cpu: string): Json => {
+    const resources = { requests: { cpu } };
+    return pod(name, { containers: [{ name: 'main', image: 'busybox', resources }] });
+  };
+  const isUsed =
+    (used: Json) =>
+    ({ status }: Body): boolean =>
+      JSON.stringify(status['used']) === JSON.stringify(used);
+
+  test('nothing is made beyond a quota, whoever asks at the same time, and what goes is free again', async () => {
+    const ns = await plane.namespace();
+    const path = `${ns}/resourcequotas/cpu`;
+    await plane.post(`${ns}/resourcequotas`, quota('cpu', { pods: '5', 'requests.cpu': '1' }));
+    await until(path, isUsed({ pods: '0', 'requests.cpu': '0' }), 'counted');
+
+    const unsaid = await plane.post(`${ns}/pods`, pod('unsaid'));
+    expect([unsaid.status, unsaid.body.message]).toEqual([
+      403,
+      'pods "unsaid" is forbidden: failed quota: cpu: must specify requests.cpu for: main',
+    ]);
+    const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
+    const replies = await Promise.all(names.map((name) => plane.post(`${ns}/pods`, withCpu(name, '300m'))));
+    expect(replies.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([
+      ...Array.from({ length: 3 }, () => 201),
+      ...Array.from({ length: 5 }, () => 403),
+    ]);
+    expect(replies.find(({ status }) => status === 403)?.body.message).toMatch(
+      /is forbidden: exceeded quota: cpu, requested: requests\.cpu=300m, used: requests\.cpu=900m, limited: requests\.cpu=1$/,
+    );
+    expect((await plane.get(path)).body.status['used']).toEqual({ pods: '3', 'requests.cpu': '900m' });
+
+    const dry = await plane.post(`${ns}/pods?dryRun=All`, withCpu('dry', '100m'));
+    expect(dry.status).toBe(201);
+    for (const { status, body } of replies) {
+      if (status === 201)
+        await plane.delete(`${ns}/pods/${body.metadata.name ?? ''}`, { gracePeriodSeconds: 0 });
+    }
+    await until(path, isUsed({ pods: '0', 'requests.cpu': '0' }), 'free again');
+    expect((await plane.post(`${ns}/pods`, withCpu('again', '1'))).status).toBe(201);
+  });
+
+  test('objects of every kind are counted, and scopes choose among pods', async () => {
+    const ns = await plane.namespace();
+    const hard = { configmaps: '2', 'count/deployments.apps': '1', 'services.nodeports': '1' };
+    await plane.post(`${ns}/resourcequotas`, quota('counts', hard));
+    await plane.post(`${ns}/resourcequotas`, quota('effort', { pods: '0' }, { scopes: ['BestEffort'] }));
+    const path = `${ns}/resourcequotas/counts`;
+    const counted = await until(path, ({ status }) => status['used'] !== undefined, 'counted');
+    await until(`${ns}/resourcequotas/effort`, isUsed({ pods: '0' }), 'counted');
+    // The root certificates are there before anybody asks, or come in a moment.
+    expect(counted.status['hard']).toEqual(hard);
+    await until(`${ns}/configmaps`, ({ items }) => items.length === 1, 'root certificates');
+    const make = (name: string): Promise<Reply> => plane.post(`${ns}/configmaps`, { metadata: { name } });
+    expect([(await make('a')).status, (await make('b')).status]).toEqual([201, 403]);
+
+    const deployments = below(ns, 'apps/v1', 'deployments');
+    const deploy = (name: string): Promise<Reply> =>
+      plane.post(deployments, workload('Deployment', name, { replicas: 0 }));
+    expect([(await deploy('a')).status, (await deploy('b')).status]).toEqual([201, 403]);
+
+    const service = (name: string): Json => ({
+      metadata: { name },
+      spec: { ports: [{ port: 80 }], selector: { app: name } },
+    });
+    for (const name of ['a', 'b']) await plane.post(`${ns}/services`, service(name));
+    const open = (name: string): Promise<Reply> =>
+      plane.patch(`${ns}/services/${name}`, { spec: { type: 'NodePort' } });
+    expect([(await open('a')).status, (await open('b')).status]).toEqual([200, 403]);
+
+    expect((await plane.post(`${ns}/pods`, pod('idle'))).status).toBe(403);
+    expect((await plane.post(`${ns}/pods`, withCpu('busy', '1m'))).status).toBe(201);
+  });
+});

@@ -1,0 +1,142 @@
+/** Counts what namespaces use of their quotas: when a quota is new or changed, when something goes or ends, and from
+ *  time to time. What is made is counted by admission. */
+import { isDeepStrictEqual } from 'node:util';
+import { StatusError } from '#api/meta/status-error.ts';
+import type { Pod, ResourceQuota } from '#api/schema/gen/core-v1.ts';
+import type { Cache, CacheChange } from '../../cache/contract.ts';
+import { isCounted } from '../../quota/pods.ts';
+import { concernsKind } from '../../quota/usage.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import type { ResourceRegistry } from '../../resources/registry.ts';
+import { typed } from '../../resources/view.ts';
+import { controllerCaller } from '../caller.ts';
+import { followAll } from '../follow-all.ts';
+import { findResource, managerName, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { refOf } from '../workloads-kit/family.ts';
+import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { changeObject } from '../workloads-kit/write-status.ts';
+import { type Counted, quotaStatus } from './decide.ts';
+
+/** How often all is counted again, in ms: what admission counted may never have been made. */
+const RECOUNT_MS = 300_000;
+/** How soon it is counted again after something was found: what admission let through may not have been there yet. */
+const SETTLE_MS = 1000;
+
+interface Parts {
+  readonly deps: WorkloadDeps;
+  readonly registry: ResourceRegistry;
+  readonly quotas: Resource;
+  readonly loop: KeyLoop;
+  readonly signal: AbortSignal;
+}
+
+/** Objects of a namespace without the pages of a list: what a quota counts is in the cache. */
+async function objectsIn(
+  cache: Cache,
+  { storage }: Resource,
+  namespace: string,
+): Promise<readonly ApiObject[]> {
+  const { items } = await cache.resource(storage).list({ namespace, labels: [], fields: [] });
+  return items.map((item) => item.object());
+}
+
+const isCountable = ({ info, stored }: Resource): boolean =>
+  stored === undefined && info.namespaced && info.verbs.includes('create') && info.verbs.includes('list');
+
+async function countAll(
+  { deps, registry }: Parts,
+  namespace: string,
+  quota: ResourceQuota,
+): Promise<readonly Counted[]> {
+  const names = Object.keys(quota.spec?.hard ?? {});
+  const limited = registry
+    .all()
+    .filter(
+      (resource) =>
+        isCountable(resource) && names.some((name) => concernsKind(resource.info, name, deps.vocabulary)),
+    );
+  return Promise.all(
+    limited.map(async (resource) => ({
+      kind: resource.info,
+      objects: await objectsIn(deps.cache, resource, namespace),
+    })),
+  );
+}
+
+async function visit(parts: Parts, key: string): Promise<number | undefined> {
+  const { deps, quotas, loop, signal } = parts;
+  const cached = deps.cache.resource(quotas.storage).get(key);
+  if (cached === undefined) return undefined;
+  const object = cached.object();
+  const quota = typed<ResourceQuota>(object);
+  const counted = await countAll(parts, cached.namespace, quota);
+  const status = quotaStatus(quota, counted, deps.vocabulary, deps.clock.now());
+  if (isDeepStrictEqual(status, quota.status)) return RECOUNT_MS;
+  loop.expect(key);
+  const { uid = '', resourceVersion } = object.metadata;
+  const caller = controllerCaller('resourcequota-controller', signal);
+  const hands = { verbs: deps.verbs, caller, fieldManager: managerName(deps.vocabulary) };
+  try {
+    await changeObject(
+      hands,
+      refOf(quotas, cached),
+      uid,
+      (draft) => {
+        // Admission has counted something in meanwhile that was not there to be counted.
+        if (draft.metadata.resourceVersion !== resourceVersion) {
+          throw new StatusError('Conflict', `${key} changed`);
+        }
+        draft['status'] = status;
+      },
+      'status',
+    );
+  } catch (thrown) {
+    if (thrown instanceof StatusError && thrown.reason === 'Conflict') return 0;
+    throw thrown;
+  }
+  return SETTLE_MS;
+}
+
+/** Whether the change may have set something free. */
+function frees({ type, current, previous }: CacheChange, { info }: Resource, nowMs: number): boolean {
+  if (type === 'DELETED') return true;
+  if (previous === undefined || info.group !== '') return false;
+  if (info.plural === 'services' || info.plural === 'persistentvolumeclaims') return true;
+  if (info.plural !== 'pods') return false;
+  const [pod, before] = [current, previous].map((each) => typed<Pod>(each.object()));
+  return before !== undefined && pod !== undefined && isCounted(before, nowMs) && !isCounted(pod, nowMs);
+}
+
+/** Works until the signal fires. */
+export async function runResourceQuota(
+  deps: WorkloadDeps,
+  signal: AbortSignal,
+  { registry }: { readonly registry: ResourceRegistry },
+): Promise<void> {
+  const quotas = findResource(deps, 'v1', 'resourcequotas');
+  if (quotas === undefined) return;
+  const { cache, clock } = deps;
+  const loop = createKeyLoop(deps, (key) => visit(parts, key));
+  const parts: Parts = { deps, registry, quotas, loop, signal };
+  const known = new Map<string, Set<string>>();
+  const following = cache.resource(quotas.storage).follow(({ type, current }) => {
+    const keys = known.get(current.namespace) ?? new Set<string>();
+    if (type === 'DELETED') keys.delete(current.key);
+    else keys.add(current.key);
+    if (keys.size === 0) known.delete(current.namespace);
+    else known.set(current.namespace, keys);
+    const { spec, status } = typed<ResourceQuota>(current.object());
+    if (type === 'ADDED' || !isDeepStrictEqual(spec?.hard ?? {}, status?.hard ?? {})) loop.due(current.key);
+  });
+  const all = followAll({
+    registry,
+    cache,
+    wanted: isCountable,
+    onChange(resource, change) {
+      const keys = known.get(change.current.namespace);
+      if (keys === undefined || !frees(change, resource, clock.now())) return;
+      for (const key of keys) loop.dueSoon(key);
+    },
+  });
+  await loop.run(signal, following, all);
+}

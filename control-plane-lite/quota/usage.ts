@@ -1,0 +1,93 @@
+/** What an object uses of the quotas of its namespace. Pure. Source: upstream's quota evaluators, release 1.24. */
+import { compareQuantities, parseQuantity } from '#api/meta/quantity.ts';
+import type { PersistentVolumeClaim, Pod, Service } from '#api/schema/gen/core-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiObject, ResourceInfo } from '../resources/contract.ts';
+import { typed } from '../resources/view.ts';
+import { type Amounts, countOf } from './amounts.ts';
+import { podUsage } from './pods.ts';
+
+/** Kinds that have a name of their own in quotas, beside `count/…`. */
+const NAMED: ReadonlySet<string> = new Set([
+  'configmaps',
+  'persistentvolumeclaims',
+  'replicationcontrollers',
+  'resourcequotas',
+  'secrets',
+  'services',
+]);
+
+export type Words = Pick<Vocabulary, 'domain' | 'apiGroupDomain'>;
+
+type Kind = Pick<ResourceInfo, 'group' | 'plural'>;
+
+/** `count/deployments.apps`, `count/pods`. */
+export const countName = ({ group, plural }: Kind): string =>
+  `count/${plural}${group === '' ? '' : `.${group}`}`;
+
+function serviceUsage({ spec }: Service): Amounts {
+  const ports = spec?.ports ?? [];
+  const isBalanced = spec?.type === 'LoadBalancer';
+  const isOpen = spec?.type === 'NodePort' || (isBalanced && spec.allocateLoadBalancerNodePorts !== false);
+  const chosen = ports.filter(({ nodePort = 0 }) => nodePort !== 0).length;
+  const nodePorts = isOpen ? ports.length : isBalanced ? chosen : 0;
+  return new Map([
+    ['services.nodeports', countOf(nodePorts)],
+    ['services.loadbalancers', countOf(isBalanced ? 1 : 0)],
+  ]);
+}
+
+function claimUsage(
+  { metadata, spec, status }: PersistentVolumeClaim,
+  { domain, apiGroupDomain }: Words,
+): Amounts {
+  const asked = parseQuantity(spec?.resources?.requests?.['storage'] ?? '0');
+  const given = parseQuantity(status?.allocatedResources?.['storage'] ?? '0');
+  const storage = compareQuantities(asked, given) < 0 ? given : asked;
+  const annotated = metadata?.annotations?.[`volume.beta.${domain}/storage-class`];
+  const storageClass = annotated ?? spec?.storageClassName ?? '';
+  const suffix = `${storageClass}.storageclass.storage.${apiGroupDomain}`;
+  const ofClass =
+    storageClass === ''
+      ? []
+      : ([
+          [`${suffix}/requests.storage`, storage],
+          [`${suffix}/persistentvolumeclaims`, countOf(1)],
+        ] as const);
+  return new Map([['requests.storage', storage], ...ofClass]);
+}
+
+/** Under the names that quotas have for them. */
+export function usageOf(kind: Kind, object: ApiObject, words: Words, nowMs: number): Amounts {
+  const own = kind.group === '' ? ownUsage(kind.plural, object, words, nowMs) : [];
+  return new Map([[countName(kind), countOf(1)], ...own]);
+}
+
+function ownUsage(plural: string, object: ApiObject, words: Words, nowMs: number): Amounts {
+  if (plural === 'pods') return podUsage(typed<Pod>(object), nowMs);
+  const count: Amounts = NAMED.has(plural) ? new Map([[plural, countOf(1)]]) : new Map();
+  if (plural === 'services') return new Map([...count, ...serviceUsage(typed<Service>(object))]);
+  if (plural === 'persistentvolumeclaims') {
+    return new Map([...count, ...claimUsage(typed<PersistentVolumeClaim>(object), words)]);
+  }
+  return count;
+}
+
+/** Whether the kind can use what a quota calls so. */
+export function concernsKind({ group, plural }: Kind, name: string, words: Words): boolean {
+  if (name === countName({ group, plural })) return true;
+  if (group !== '') return false;
+  if (plural === 'pods') return isOfPods(name);
+  if (plural === 'persistentvolumeclaims' && isOfClaims(name, words)) return true;
+  if (plural === 'services' && name.startsWith('services.')) return true;
+  return NAMED.has(plural) && name === plural;
+}
+
+const isOfClaims = (name: string, { apiGroupDomain }: Words): boolean =>
+  name === 'requests.storage' || name.includes(`.storageclass.storage.${apiGroupDomain}/`);
+
+const isOfPods = (name: string): boolean =>
+  ['pods', 'cpu', 'memory', 'ephemeral-storage'].includes(name) ||
+  name.startsWith('limits.') ||
+  name.startsWith('hugepages-') ||
+  (name.startsWith('requests.') && name !== 'requests.storage');
