@@ -22,7 +22,7 @@ export function keepVolume(draft: ApiObject, claim: PersistentVolumeClaim, words
     apiVersion: 'v1',
     resourceVersion,
   };
-  // Who kept it for this claim before shall find it kept after the claim is gone.
+  // A volume that a person kept for the claim stays kept when the claim takes another one.
   if (!isKept) setAnnotation(draft, words.boundByController, 'yes');
   return true;
 }

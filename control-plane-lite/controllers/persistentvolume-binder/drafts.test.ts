@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
+import type { ApiObject } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
+import { claimOf, refTo, volumeOf, WORDS } from './binder.fixture.ts';
+import { bindClaim, freeVolume, keepVolume, setClaimPhase, setVolumePhase } from './drafts.ts';
+
+const draftOf = (object: PersistentVolume | PersistentVolumeClaim): ApiObject => ({
+  apiVersion: 'v1',
+  kind: 'Any',
+  metadata: {},
+  ...structuredClone(object),
+});
+const claimRefOf = (draft: ApiObject): object | undefined => typed<PersistentVolume>(draft).spec?.claimRef;
+
+describe('keepVolume', () => {
+  test('keeps a free volume, and notes that the controller chose it', () => {
+    const draft = draftOf(volumeOf('v'));
+    expect(keepVolume(draft, claimOf(), WORDS)).toBe(true);
+    expect(claimRefOf(draft)).toMatchObject({ namespace: 'ns', name: 'c', uid: 'uid-c' });
+    expect(draft.metadata.annotations).toEqual({ [WORDS.boundByController]: 'yes' });
+    expect(keepVolume(draft, claimOf(), WORDS)).toBe(false);
+  });
+
+  test('completes what a person chose, and leaves it their choice', () => {
+    const draft = draftOf(volumeOf('v', { claimRef: refTo('') }));
+    expect(keepVolume(draft, claimOf(), WORDS)).toBe(true);
+    expect(claimRefOf(draft)).toMatchObject({ uid: 'uid-c' });
+    expect(draft.metadata.annotations).toBeUndefined();
+    freeVolume(draft, WORDS);
+    expect(claimRefOf(draft)).toMatchObject({ name: 'c' });
+    expect(claimRefOf(draft)).not.toHaveProperty('uid');
+  });
+});
+
+test('freeVolume undoes the choice of the controller, and leaves other annotations', () => {
+  const annotations = { [WORDS.boundByController]: 'yes', other: '1' };
+  const draft = draftOf(volumeOf('v', { claimRef: refTo() }, { annotations }));
+  freeVolume(draft, WORDS);
+  expect(claimRefOf(draft)).toBeUndefined();
+  expect(draft.metadata.annotations).toEqual({ other: '1' });
+});
+
+describe('bindClaim', () => {
+  test.each([
+    ['that the controller chose', {}, [WORDS.bindCompleted, WORDS.boundByController]],
+    ['that the claim names', { volumeName: 'v' }, [WORDS.bindCompleted]],
+  ])('notes a volume %s', (_, spec, annotations) => {
+    const draft = draftOf(claimOf(spec));
+    expect(bindClaim(draft, volumeOf('v'), WORDS)).toBe(true);
+    expect(typed<PersistentVolumeClaim>(draft).spec?.volumeName).toBe('v');
+    expect(Object.keys(draft.metadata.annotations ?? {}).toSorted()).toEqual(annotations.toSorted());
+    expect(bindClaim(draft, volumeOf('v'), WORDS)).toBe(false);
+  });
+});
+
+describe('setClaimPhase', () => {
+  test('tells what the volume has, and leaves the size of a bound claim alone', () => {
+    const draft = draftOf(claimOf());
+    expect(setClaimPhase(draft, 'Bound', volumeOf('v'))).toBe(true);
+    expect(draft['status']).toEqual({
+      phase: 'Bound',
+      accessModes: ['ReadWriteOnce'],
+      capacity: { storage: '10Gi' },
+    });
+    expect(setClaimPhase(draft, 'Bound', volumeOf('v', { capacity: { storage: '20Gi' } }))).toBe(false);
+    expect(setClaimPhase(draft, 'Lost')).toBe(true);
+    expect(draft['status']).toEqual({ phase: 'Lost' });
+    expect(setClaimPhase(draft, 'Lost')).toBe(false);
+  });
+});
+
+test('setVolumePhase tells why, and forgets it again', () => {
+  const draft = draftOf(volumeOf('v'));
+  expect(setVolumePhase(draft, 'Available', '')).toBe(false);
+  expect(setVolumePhase(draft, 'Failed', 'why')).toBe(true);
+  expect(draft['status']).toEqual({ phase: 'Failed', message: 'why' });
+  expect(setVolumePhase(draft, 'Available', '')).toBe(true);
+  expect(draft['status']).toEqual({ phase: 'Available' });
+});
