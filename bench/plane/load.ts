@@ -104,10 +104,14 @@ async function watch(
   const watchers = await Promise.all(Array.from({ length: WATCHER_COUNT }, connect));
   const received = watchers.map(() => 0);
   const delays: number[] = [];
+  /** The last bytes of what each watcher got: pieces end anywhere, also within what is looked for. */
+  const tails = watchers.map(() => Buffer.alloc(0));
   let events = 0;
-  const readEvents = (bytes: Buffer): void => {
+  const readEvents = (bytes: Buffer, index: number): void => {
     const nowMs = performance.now();
-    // Pieces end anywhere; the server's own pieces end with an event, so few do within one.
+    const seam = Buffer.concat([tails[index] ?? bytes, bytes.subarray(0, ADDED.length - 1)]);
+    if (seam.includes(ADDED)) events += 1;
+    tails[index] = Buffer.from(bytes.subarray(-(ADDED.length - 1)));
     for (let at = bytes.indexOf(ADDED); at >= 0; at = bytes.indexOf(ADDED, at + ADDED.length)) {
       events += 1;
       const sent = sentMs.get(nameAfter(bytes, at));
@@ -117,7 +121,7 @@ async function watch(
   for (const [index, watcher] of watchers.entries()) {
     watcher.stream(requestBytes('GET', `${PODS_PATH}?watch=1`), (bytes) => {
       received[index] = (received[index] ?? 0) + bytes.length;
-      if (index < READ_WATCHERS) readEvents(bytes);
+      if (index < READ_WATCHERS) readEvents(bytes, index);
     });
   }
   const isComplete = (): boolean => events >= POD_COUNT * READ_WATCHERS && isSteady(received);

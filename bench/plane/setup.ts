@@ -6,6 +6,7 @@ import { readFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { startEtcd } from '#plane/store/testing/etcd.ts';
+import { API_ALONE } from '#plane/testing/test-plane.ts';
 import { bundle, PLANE_ENTRIES } from '../../scripts/bundle.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { residentMiB } from '../process.ts';
@@ -60,6 +61,7 @@ export async function setUpPlane(
     `--data-dir=${dataDir}`,
     '--secure-port=0',
     '--bind-address=127.0.0.1',
+    ...API_ALONE,
     ...(etcd === undefined ? [] : [`--etcd-servers=${etcd.urls.join()}`]),
   ];
   const startMs = performance.now();
