@@ -80,7 +80,7 @@ export async function setUpPlane(
   return {
     clients,
     startedS,
-    load: createLoad({ clients, connect: () => openClient(target), say }),
+    load: createLoad({ clients, target, say }),
     memory: async () => ({
       serverMiB: await residentMiB(child.pid ?? 0),
       etcdMiB: etcdPid === undefined ? undefined : await residentMiB(etcdPid),

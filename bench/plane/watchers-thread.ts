@@ -1,0 +1,89 @@
+/** The thread of `watchers.ts`. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { parentPort, workerData } from 'node:worker_threads';
+import { openClient, requestBytes } from './http-client.ts';
+import type { WatchersOptions, WatchersSeen } from './watchers.ts';
+
+/** Watchers whose events are counted and timed. The others must get the same bytes: looking into them as well would
+ *  measure this program. */
+const READ_WATCHERS = 5;
+/** Until the last event must have come. */
+const LAST_EVENT_MS = 10_000;
+
+const ADDED = Buffer.from('"type":"ADDED"');
+const NAME = Buffer.from('"name":"');
+
+/** The first name after the offset, if it came with the same bytes. */
+function nameAfter(bytes: Buffer, at: number): string {
+  const start = bytes.indexOf(NAME, at);
+  if (start < 0) return '';
+  return bytes.toString('latin1', start + NAME.length, bytes.indexOf('"', start + NAME.length));
+}
+
+/** Calls `onEvent` for each event of a watcher's pieces, with its name where that is in the same piece. */
+function createReader(onEvent: (name: string) => void): (bytes: Buffer) => void {
+  // Pieces end anywhere, also within what is looked for.
+  let tail = Buffer.alloc(0);
+  return (bytes) => {
+    const seam = Buffer.concat([tail, bytes.subarray(0, ADDED.length - 1)]);
+    if (seam.includes(ADDED)) onEvent('');
+    tail = Buffer.from(bytes.subarray(-(ADDED.length - 1)));
+    for (let at = bytes.indexOf(ADDED); at >= 0; at = bytes.indexOf(ADDED, at + ADDED.length)) {
+      onEvent(nameAfter(bytes, at));
+    }
+  };
+}
+
+async function untilTrue(isTrue: () => boolean, withinMs: number): Promise<void> {
+  const endMs = performance.now() + withinMs;
+  while (!isTrue() && performance.now() < endMs) await wait(20);
+}
+
+async function watch({
+  target,
+  path,
+  count,
+  expected,
+}: WatchersOptions): Promise<() => Promise<WatchersSeen>> {
+  const watchers = await Promise.all(Array.from({ length: count }, () => openClient(target)));
+  const received = watchers.map(() => 0);
+  const arrivals: (readonly [string, number])[] = [];
+  const wanted = expected * READ_WATCHERS;
+  let events = 0;
+  const readers = watchers.slice(0, READ_WATCHERS).map(() =>
+    createReader((name) => {
+      events += 1;
+      arrivals.push([name, performance.timeOrigin + performance.now()]);
+    }),
+  );
+  for (const [index, watcher] of watchers.entries()) {
+    watcher.stream(requestBytes('GET', `${path}?watch=1`), (bytes) => {
+      received[index] = (received[index] ?? 0) + bytes.length;
+      readers[index]?.(bytes);
+    });
+  }
+  // The heads of their answers.
+  await untilTrue(() => received.every((size) => size > 0), LAST_EVENT_MS);
+  /** Less than one event of all: pieces may be cut differently. */
+  const isSteady = (): boolean => Math.min(...received) >= Math.max(...received) * (1 - 1 / (2 * expected));
+
+  function faultOf(): string | undefined {
+    if (events !== wanted) return `${events} events instead of ${wanted}`;
+    if (isSteady()) return undefined;
+    return `watchers got between ${Math.min(...received)} and ${Math.max(...received)} bytes`;
+  }
+
+  return async () => {
+    await untilTrue(() => events >= wanted && isSteady(), LAST_EVENT_MS);
+    for (const watcher of watchers) watcher.close();
+    return { fault: faultOf(), arrivals };
+  };
+}
+
+if (parentPort === null) throw new Error('this is a thread');
+const port = parentPort;
+const end = await watch(workerData as WatchersOptions);
+port.once('message', () => {
+  void end().then((seen) => port.postMessage(seen, []));
+});
+port.postMessage('watching', []);
