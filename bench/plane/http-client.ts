@@ -54,52 +54,61 @@ export function openSocket({ port, ca, cert, key }: Target): Promise<TLSSocket> 
 const HEAD_END = Buffer.from('\r\n\r\n');
 const LAST_CHUNK = Buffer.from('\r\n0\r\n\r\n');
 
-/** Length of a whole answer at the start of the bytes; undefined while more is to come. */
-function answerLength(bytes: Buffer): { readonly head: number; readonly end: number } | undefined {
+/** Where the body of an answer begins, and where it ends if its head says so; undefined while the head is not there. */
+function partsOf(bytes: Buffer): { readonly head: number; readonly end: number | undefined } | undefined {
   const headEnd = bytes.indexOf(HEAD_END);
   if (headEnd < 0) return undefined;
   const head = headEnd + HEAD_END.length;
-  const text = bytes.toString('latin1', 0, headEnd);
-  const length = /\r\ncontent-length: (\d+)/i.exec(text)?.[1];
-  if (length !== undefined)
-    return bytes.length < head + Number(length) ? undefined : { head, end: head + Number(length) };
-  return bytes.length >= head + LAST_CHUNK.length && bytes.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK)
-    ? { head, end: bytes.length }
-    : undefined;
+  const length = /\r\ncontent-length: (\d+)/i.exec(bytes.toString('latin1', 0, headEnd))?.[1];
+  return { head, end: length === undefined ? undefined : head + Number(length) };
+}
+
+/** The last bytes may come in two pieces. */
+const endsWithLastChunk = (pieces: readonly Buffer[]): boolean =>
+  Buffer.concat(pieces.slice(-2).map((piece) => piece.subarray(-LAST_CHUNK.length)))
+    .subarray(-LAST_CHUNK.length)
+    .equals(LAST_CHUNK);
+
+/** Puts the pieces together when somebody looks: what an answer costs does not depend on it. */
+function replyOf(pieces: readonly Buffer[], { head, end }: { head: number; end: number }): Reply {
+  const [first] = pieces;
+  return {
+    status: Number(first?.toString('latin1', 9, 12)),
+    get body() {
+      return (pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)).subarray(head, end);
+    },
+  };
 }
 
 export async function openClient(target: Target): Promise<HttpClient> {
   const socket = await openSocket(target);
   let pieces: Buffer[] = [];
   let size = 0;
-  let needed = 0;
+  let parts: ReturnType<typeof partsOf>;
   let waiting: ((reply: Reply) => void) | undefined;
   let onStream: ((bytes: Buffer) => void) | undefined;
+
+  function finish(head: number, end: number): void {
+    const reply = replyOf(pieces, { head, end });
+    pieces = [];
+    size = 0;
+    parts = undefined;
+    const resolve = waiting;
+    waiting = undefined;
+    resolve?.(reply);
+  }
+
   socket.on('error', () => undefined);
   socket.on('data', (data: Buffer) => {
     if (onStream !== undefined) return onStream(data);
     pieces.push(data);
     size += data.length;
-    if (size < needed) return;
-    const bytes = pieces.length === 1 ? data : Buffer.concat(pieces);
-    const found = answerLength(bytes);
-    if (found === undefined) {
-      pieces = [bytes];
-      const length = /\r\ncontent-length: (\d+)/i.exec(
-        bytes.toString('latin1', 0, Math.min(bytes.length, 1000)),
-      )?.[1];
-      needed = length === undefined ? 0 : Number(length);
-      return;
-    }
-    pieces = [];
-    size = 0;
-    needed = 0;
-    const resolve = waiting;
-    waiting = undefined;
-    resolve?.({
-      status: Number(bytes.toString('latin1', 9, 12)),
-      body: bytes.subarray(found.head, found.end),
-    });
+    if (parts === undefined && pieces.length > 1) pieces = [Buffer.concat(pieces)];
+    parts ??= partsOf(pieces[0] ?? data);
+    if (parts === undefined) return;
+    if (parts.end === undefined) {
+      if (endsWithLastChunk(pieces)) finish(parts.head, size);
+    } else if (size >= parts.end) finish(parts.head, parts.end);
   });
   return {
     send: (request) =>

@@ -1,7 +1,7 @@
 /** The rows of the API server, the same for both stores. */
 import type { RowOn } from '../row.ts';
 import { type Measurement, median } from '../table.ts';
-import { requestBytes } from './http-client.ts';
+import { type Reply, requestBytes } from './http-client.ts';
 import { POD_COUNT, WATCHER_COUNT } from './load.ts';
 import { GROUPS, PODS_PATH, podName } from './pod.ts';
 import type { PlaneBench, StoreKind } from './setup.ts';
@@ -65,11 +65,11 @@ async function measurePatch(bench: PlaneBench): Promise<Measurement> {
   return withMemory(bench, perSecond, fault);
 }
 
-/** Time of one reading by one client, the median of several, in ms. `read` gives the number of items. */
+/** Time of one reading by one client until its last byte, the median of several, in ms. `read` gives what was read. */
 async function measureReading(
   bench: PlaneBench,
   expected: number,
-  read: (path: string) => Promise<number>,
+  read: (path: string) => Promise<readonly Reply[]>,
   path: string,
 ): Promise<Measurement> {
   await bench.load.create();
@@ -77,8 +77,9 @@ async function measureReading(
   let fault: string | undefined;
   for (let round = 0; round < LIST_REPEATS; round += 1) {
     const startMs = performance.now();
-    const items = await read(path);
+    const replies = await read(path);
     times.push(performance.now() - startMs);
+    const items = replies.map(({ body }) => countItems(body)).reduce((sum, count) => sum + count, 0);
     if (items !== expected) fault = `${items} pods instead of ${expected}`;
   }
   return withMemory(bench, median(times), fault);
@@ -92,27 +93,27 @@ function countItems(body: Buffer): number {
   return items;
 }
 
-async function readOnce({ clients }: PlaneBench, path: string): Promise<Buffer> {
+function readOnce({ clients }: PlaneBench, path: string): Promise<Reply> {
   const [client] = clients;
   if (client === undefined) throw new Error('there is no client');
-  return (await client.send(requestBytes('GET', path))).body;
+  return client.send(requestBytes('GET', path));
 }
 
 async function measureList(bench: PlaneBench, selector: string, expected: number): Promise<Measurement> {
-  const read = async (path: string): Promise<number> => countItems(await readOnce(bench, path));
+  const read = async (path: string): Promise<readonly Reply[]> => [await readOnce(bench, path)];
   return measureReading(bench, expected, read, `${PODS_PATH}${selector}`);
 }
 
 function measurePages(bench: PlaneBench): Promise<Measurement> {
-  const readAll = async (path: string): Promise<number> => {
-    let items = 0;
+  const readAll = async (path: string): Promise<readonly Reply[]> => {
+    const replies: Reply[] = [];
     let token = '';
     do {
-      const body = await readOnce(bench, `${path}&continue=${token}`);
-      items += countItems(body);
-      token = /"continue":"([^"]*)"/.exec(body.toString('latin1', 0, 500))?.[1] ?? '';
+      const reply = await readOnce(bench, `${path}&continue=${token}`);
+      replies.push(reply);
+      token = /"continue":"([^"]*)"/.exec(reply.body.toString('latin1', 0, 500))?.[1] ?? '';
     } while (token !== '');
-    return items;
+    return replies;
   };
   return measureReading(bench, POD_COUNT, readAll, `${PODS_PATH}?limit=${PAGE}`);
 }

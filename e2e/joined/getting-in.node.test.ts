@@ -3,7 +3,6 @@
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { connect } from 'node:tls';
 import { expect, inject, test } from 'vitest';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
@@ -11,20 +10,12 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import { runServerCommand } from '#plane/commands/run-command.ts';
 import { startTestPlane } from '#plane/testing/test-plane.ts';
 import { TestAgent } from '../../testing/agent.ts';
+import { freePort } from '../../testing/free-port.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 
 const words = VOCABULARIES.plat;
 const REQUESTS = `/apis/certificates.${words.apiGroupDomain}/v1/certificatesigningrequests`;
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 /** The certificate that a server shows. */
 async function shown(port: number): Promise<X509Certificate | undefined> {

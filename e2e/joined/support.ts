@@ -1,9 +1,7 @@
 /** What the tests of joined nodes share: an API server that can be stopped and come back at the same address, an agent
  *  that works for it on the run's containerd, and both in a few words. */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { inject } from 'vitest';
@@ -14,6 +12,7 @@ import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
 import { TestAgent } from '../../testing/agent.ts';
+import { freePort } from '../../testing/free-port.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 
@@ -37,16 +36,6 @@ async function nameImage(endpoint: string, cri: CriConnection): Promise<void> {
 
 /** By which the agent is no more than its node. */
 const TOKEN = 'node-token';
-
-/** A port that nobody listens on now. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 export interface Joined extends AsyncDisposable {
   readonly plane: TestPlane;

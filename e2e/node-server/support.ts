@@ -1,10 +1,10 @@
 /** An agent with its server, and an API server that knows its node and its pod: what the tests of the way between the
  *  two share. The agent is no member: the same pods are on both sides by their names. */
 import { writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { afterAll, beforeAll, inject } from 'vitest';
 import type { Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
 import { isReady, TestAgent } from '../../testing/agent.ts';
+import { freePort } from '../../testing/free-port.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { pod as manifest } from '../lifecycle/support.ts';
 import { type Plane, usePlane } from '../plane/support.ts';
@@ -16,16 +16,6 @@ export interface Node {
   readonly readOnlyPort: () => number;
   /** Runs it on the agent, and tells the API server. The pod's name on both sides is what is returned. */
   readonly run: (name: string, spec: PodSpec) => Promise<string>;
-}
-
-/** A port that nobody listens on just now. */
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (typeof address !== 'object' || address === null) throw new Error('there is no port');
-  return address.port;
 }
 
 export interface NodeOptions {

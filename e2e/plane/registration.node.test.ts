@@ -1,8 +1,6 @@
 /** A node of the agent at a real API server: registered, taken over, alive by its lease, its status told, and what it
  *  does when the server goes away. */
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ApiClient, createApiClient } from '#agent/api-client/client.ts';
 import { loadClientConfig } from '#agent/api-client/load.ts';
@@ -27,20 +25,11 @@ import type { Lease } from '#api/schema/gen/coordination-v1.ts';
 import type { Event, Node } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
+import { freePort } from '../../testing/free-port.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 
 let plane: TestPlane;
-/** One that stays the same when the server comes back. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
-}
-
 beforeAll(async () => {
   plane = await startTestPlane([`--secure-port=${await freePort()}`]);
 });

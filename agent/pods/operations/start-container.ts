@@ -250,12 +250,13 @@ async function createAndStart(
     await startOrRemove(deps, containerId);
     return containerId;
   }, signal);
+  // The time of the start is the runtime's: one of our own would change in the status a moment later.
+  await observer.refreshContainer(id);
   const container = deps.view.container(id);
   if (container?.state === 'created') {
     deps.view.noteContainer({ ...container, state: 'running', startedAtMs: deps.clock.now() });
   }
   deps.event(pod, 'Normal', 'Started', `Started container ${action.spec.name}`, action.spec);
-  void observer.refreshContainer(id);
   await Promise.all([
     linkLog(deps, pod, action, id),
     postStart(deps, pod, { spec: action.spec, containerId: id }, signal),
