@@ -126,8 +126,9 @@ async function sendRaw(plane: PlaneChild, bytes: Buffer): Promise<Reply> {
   socket.setTimeout(RAW_MS, () => socket.destroy());
   socket.write(bytes);
   await once(socket, 'close');
-  const text = Buffer.concat(chunks).toString('utf8');
-  const [, status = '0'] = /^HTTP\/1\.1 (\d{3})/.exec(text) ?? [];
-  const [, contentType = ''] = /^content-type: (.*)$/im.exec(text) ?? [];
-  return { status: Number(status), contentType, text: text.slice(text.indexOf('\r\n\r\n') + 4) };
+  const [head = '', ...rest] = Buffer.concat(chunks).toString('utf8').split('\r\n\r\n');
+  const [, status = '0'] = /^HTTP\/1\.1 (\d{3})/.exec(head) ?? [];
+  const [, type = ''] = /^content-type: (.*)$/im.exec(head) ?? [];
+  const contentType = /^content-encoding: /im.test(head) ? '' : type;
+  return { status: Number(status), contentType, text: rest.join('\r\n\r\n') };
 }
