@@ -25,7 +25,7 @@ export interface RunExtras {
 }
 
 /** Time for what is under way to come to rest after the signal, in ms. Most of what the runtime has begun ends
- *  within it; what is cut off halfway there can block its pod for half a minute. */
+ *  within it, and is noted; the rest goes on without this agent, and the next one finds it. */
 const DRAIN_MS = 400;
 
 /** Runs the agent until SIGTERM or SIGINT. Returns the exit code. */

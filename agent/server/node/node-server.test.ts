@@ -74,7 +74,7 @@ interface Started {
 async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
   let current = serving();
   let execs = 0;
-  const listeners = new Set<() => void>();
+  const listeners = new Set<(pair: Identity) => void>();
   const deps: NodeServerDeps = {
     log: silentLogger,
     tls: {
@@ -110,7 +110,7 @@ async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
     execs: () => execs,
     renew() {
       current = serving();
-      for (const listener of listeners) listener();
+      for (const listener of listeners) listener(current);
     },
   };
 }

@@ -5,6 +5,7 @@ import type { IncomingMessage } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import { TLSSocket } from 'node:tls';
 import type { Logger } from '#api/kit/logger.ts';
+import type { TlsSource } from '../../certs/tls-source.ts';
 import { type AccessOptions, type Credentials, createAdmit } from './access.ts';
 import { nodeTlsVersion, opensslSuite, type TlsVersionName } from './cipher-suites.ts';
 import { type ContainerDeps, containerEndpoints } from './container-endpoints.ts';
@@ -16,7 +17,6 @@ import type { Reviews } from './reviews.ts';
 import { attach, LIMITS, type Listening, listen, type ServeDeps } from './serve.ts';
 import { cpuAndMemory } from './stats/cpu-and-memory.ts';
 import { systemLogsEndpoint } from './system-logs.ts';
-import type { TlsSource } from './tls-source.ts';
 import { userOfCertificate } from './users.ts';
 
 export interface NodeServerDeps extends PodsDeps, ContainerDeps, MetricsDeps {

@@ -89,8 +89,8 @@ async function keepTaints(parts: Parts, found: FleetNode): Promise<boolean> {
   const rules = { prefix, mayEvict, now: formatTime(deps.clock.now()) };
   if (decideTaints(found.node, rules) !== undefined) {
     await changeObject(hands, refOf(nodeResource, found.cached), found.node.metadata?.uid ?? '', (draft) => {
-      const change = decideTaints(typed<Node>(draft), rules);
-      if (change !== undefined) draft['spec'] = { ...typed<Node>(draft).spec, taints: change.taints };
+      const taints = decideTaints(typed<Node>(draft), rules);
+      if (taints !== undefined) draft['spec'] = { ...typed<Node>(draft).spec, taints };
     });
   }
   return !mayEvict;

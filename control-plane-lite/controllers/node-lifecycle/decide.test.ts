@@ -46,7 +46,7 @@ describe('conditions of a node that was lost', () => {
 describe('taints', () => {
   const prefix = 'node.example.com';
   const shown = (of: Node, mayEvict = true): readonly string[] | undefined =>
-    decideTaints(of, { prefix, mayEvict, now: NOW })?.taints.map(
+    decideTaints(of, { prefix, mayEvict, now: NOW })?.map(
       ({ key, effect, timeAdded }) => `${key.replace(`${prefix}/`, '')}:${effect}${timeAdded ?? ''}`,
     );
   const lost = { conditions: [ready('Unknown')] };

@@ -37,13 +37,6 @@ function wantedKeys(node: Node): Wanted {
 /** Whether the node's conditions are such that its pods should leave. */
 export const isInTrouble = (node: Node): boolean => wantedKeys(node).noExecute !== undefined;
 
-/** What would be new about the node's taints. */
-export interface TaintChange {
-  readonly taints: readonly Taint[];
-  /** Pods are to leave the node from now on. */
-  readonly evicts: boolean;
-}
-
 export interface TaintRules {
   /** What the keys begin with: `node.` and the domain. */
   readonly prefix: string;
@@ -55,7 +48,10 @@ export interface TaintRules {
 
 /** The node's taints as they should be; `undefined`: as they are. Those of others are left alone, and so is the time
  *  of a taint that stays. */
-export function decideTaints(node: Node, { prefix, mayEvict, now }: TaintRules): TaintChange | undefined {
+export function decideTaints(
+  node: Node,
+  { prefix, mayEvict, now }: TaintRules,
+): readonly Taint[] | undefined {
   const before = node.spec?.taints ?? [];
   const { noSchedule, noExecute } = wantedKeys(node);
   const keyOf = (name: string): string => `${prefix}/${name}`;
@@ -77,7 +73,7 @@ export function decideTaints(node: Node, { prefix, mayEvict, now }: TaintRules):
     .filter((one) => !kept.some((taint) => isSame(one, taint)))
     .map(({ key, effect }) => (effect === 'NoExecute' ? { key, effect, timeAdded: now } : { key, effect }));
   if (added.length === 0 && kept.length === before.length) return undefined;
-  return { taints: [...kept, ...added], evicts: added.some(({ effect }) => effect === 'NoExecute') };
+  return [...kept, ...added];
 }
 
 const isSame = (a: Taint, b: Taint): boolean => a.key === b.key && a.effect === b.effect;
