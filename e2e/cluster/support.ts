@@ -59,7 +59,11 @@ async function join(server: Program, serverDir: string, agent: TestAgent): Promi
     return code === 0 ? stdout : undefined;
   });
   const [, token = '', hash = ''] = /--token (\S+) --ca-cert-hash (\S+)/.exec(made) ?? [];
-  const files = [`--platconfig=${agent.folder}/platconfig`, `--cert-dir=${agent.folder}/pki`];
+  const files = [
+    `--platconfig=${agent.folder}/platconfig`,
+    `--bootstrap-kubeconfig=${agent.folder}/bootstrap-platconfig`,
+    `--cert-dir=${agent.folder}/pki`,
+  ];
   const name = agent.folder.replace(/.*-/, '').toLowerCase();
   const own = [`--hostname-override=${name}`, '--vocabulary=kubernetes', ...files];
   const words = ['join', server.url, '--token', token, '--ca-cert-hash', hash, ...own];
