@@ -1,12 +1,29 @@
 /** The contract on the fake. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createMessageTypes } from '#api/codec/protobuf/message.ts';
 import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createTempDir, type TempDir } from '../testing/temp.ts';
 import { type CriConnection, connectRuntime } from './client/connection.ts';
 import { CONTAINER_CASES, OTHER_CASES, SANDBOX_CASES } from './contract.ts';
-import { withContractContext } from './contract-context.ts';
+import { type ContractTarget, withContractContext } from './contract-context.ts';
+import containerdTable from './data/containerd-events.json' with { type: 'json' };
+import criV1 from './data/cri-v1.json' with { type: 'json' };
 import { type FakeCri, startFakeCri } from './fake/fake-cri.ts';
+import type { FakeControls } from './fake/fake-runtime.ts';
+import { connectInProcess } from './fake/loopback.ts';
+
+const ALL_CASES = [...SANDBOX_CASES, ...CONTAINER_CASES, ...OTHER_CASES];
+const IMAGE = 'local/busybox:1';
+
+const targetOf = (cri: CriConnection, fake: FakeControls): ContractTarget => ({
+  cri,
+  clock: systemClock,
+  log: silentLogger,
+  image: IMAGE,
+  logRoot: '/var/log/pods',
+  endContainer: async (id, exitCode) => fake.pods.exitContainer(id, { exitCode }),
+});
 
 describe.each(['cri', 'containerd'] as const)('contract on the fake with %s events', (events) => {
   let dir: TempDir;
@@ -16,7 +33,7 @@ describe.each(['cri', 'containerd'] as const)('contract on the fake with %s even
   beforeAll(async () => {
     dir = await createTempDir();
     fake = await startFakeCri({ socketPath: `${dir.path}/f.sock`, events });
-    fake.images.add({ reference: 'local/busybox:1' });
+    fake.images.add({ reference: IMAGE });
     cri = connectRuntime({ endpoint: fake.endpoint, log: silentLogger });
   });
 
@@ -26,15 +43,25 @@ describe.each(['cri', 'containerd'] as const)('contract on the fake with %s even
     await dir[Symbol.asyncDispose]();
   });
 
-  test.each([...SANDBOX_CASES, ...CONTAINER_CASES, ...OTHER_CASES])('$title ($source)', async ({ run }) => {
-    const target = {
-      cri,
-      clock: systemClock,
-      log: silentLogger,
-      image: 'local/busybox:1',
-      logRoot: '/var/log/pods',
-      endContainer: async (id: string, exitCode: number) => fake.pods.exitContainer(id, { exitCode }),
-    };
-    await expect(withContractContext(target, run)).resolves.toBeUndefined();
+  test.each(ALL_CASES)('$title ($source)', async ({ run }) => {
+    await expect(withContractContext(targetOf(cri, fake), run)).resolves.toBeUndefined();
   });
 });
+
+describe.each(['cri', 'containerd'] as const)(
+  'contract on the fake in this process with %s events',
+  (events) => {
+    const types = { cri: createMessageTypes(criV1), containerd: createMessageTypes(containerdTable) };
+    const { controls, connection } = connectInProcess(
+      { clock: systemClock, log: silentLogger, types },
+      { events },
+    );
+    controls.images.add({ reference: IMAGE });
+
+    afterAll(() => connection.close());
+
+    test.each(ALL_CASES)('$title ($source)', async ({ run }) => {
+      await expect(withContractContext(targetOf(connection, controls), run)).resolves.toBeUndefined();
+    });
+  },
+);

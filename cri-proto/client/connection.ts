@@ -1,5 +1,5 @@
 /** The connection to a container runtime: both CRI services on one socket. */
-import { createMessageTypes } from '#api/codec/protobuf/message.ts';
+import { createMessageTypes, type MessageTypes } from '#api/codec/protobuf/message.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import criV1 from '../data/cri-v1.json' with { type: 'json' };
 import type { ImageService, RuntimeService } from '../gen/cri-v1.ts';
@@ -43,15 +43,24 @@ export interface CriConnection {
 /** Starts connecting and returns at once; the runtime may come up later.
  *  @throws EndpointError for an endpoint that is no unix socket. */
 export function connectRuntime(options: ConnectOptions): CriConnection {
+  const path = parseEndpoint(options.endpoint);
+  const channel = options.hold === undefined ? openChannel(path) : openLastingChannel(path, options.hold);
+  return connectOver(channel, createMessageTypes(criV1), options);
+}
+
+/** Both services over a channel that is there already.
+ *  @param types of the package `runtime.v1`; connections of one process may share them */
+export function connectOver(
+  channel: GrpcChannel,
+  types: MessageTypes,
+  options: Omit<ConnectOptions, 'hold'>,
+): CriConnection {
   const { endpoint, requestTimeoutMs = DEFAULT_REQUEST_TIMEOUT_MS } = options;
   const log = options.log.child({ component: 'cri', endpoint });
-  const path = parseEndpoint(endpoint);
-  const channel = options.hold === undefined ? openChannel(path) : openLastingChannel(path, options.hold);
   channel.onStateChange((state) => {
     if (state === 'connected') log.info({}, 'Runtime connected');
     else log.warn({}, 'Runtime connection lost');
   });
-  const types = createMessageTypes(criV1);
   const timeoutMs = (rpc: string, request: object): number =>
     defaultTimeoutMs(rpc, request, requestTimeoutMs);
   const runtimeChannel = negotiateVersion(channel);

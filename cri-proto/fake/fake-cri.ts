@@ -7,46 +7,19 @@ import { createMessageTypes } from '#api/codec/protobuf/message.ts';
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import containerdTable from '../data/containerd-events.json' with { type: 'json' };
 import criV1 from '../data/cri-v1.json' with { type: 'json' };
-import type { RuntimeCondition } from '../gen/cri-v1.ts';
 import type { StoreEvent } from './container-store.ts';
-import { createContainerdEvents, createCriEvents, type EventStream } from './event-streams.ts';
-import { createFaults, type Faults } from './faults.ts';
-import { createImageHandlers } from './image-handlers.ts';
-import { createImageStore, type ImageStore } from './image-store.ts';
-import { createPodStore, type PodStore } from './pod-store.ts';
-import {
-  createRuntimeHandlers,
-  type FakeExecResult,
-  type RuntimeHandlerDeps,
-  type StopBehaviour,
-} from './runtime-handlers.ts';
-import { defineService } from './serve.ts';
-import type { FakeUsage } from './views.ts';
+import { createFakeRuntime, type FakeControls, fakeServices, type ServiceOptions } from './fake-runtime.ts';
 
-export interface FakeCriOptions {
+export interface FakeCriOptions extends ServiceOptions {
   /** At most 107 bytes. */
   readonly socketPath: string;
   /** Time of the fake's records and waits; the system's unless given. */
   readonly clock?: Clock;
-  /** Versions it speaks; `v1` unless given. */
-  readonly versions?: readonly ('v1' | 'v1alpha2')[];
-  /** How it tells of events; `containerd` unless given. */
-  readonly events?: 'cri' | 'containerd' | 'none';
 }
 
-export interface FakeCri extends AsyncDisposable {
+export interface FakeCri extends FakeControls, AsyncDisposable {
   /** `unix://…` */
   readonly endpoint: string;
-  readonly faults: Faults;
-  /** Its sandboxes and containers; `pods.exitContainer` ends one, `pods.stopSandbox` lets a sandbox die. */
-  readonly pods: PodStore;
-  readonly images: ImageStore;
-  /** How a container takes StopContainer; exits with 143 unless set. */
-  readonly setStopBehaviour: (containerId: string, behaviour: StopBehaviour) => void;
-  /** What ExecSync answers; exit code 0 unless set. */
-  readonly setExec: (exec: RuntimeHandlerDeps['exec']) => void;
-  readonly setUsage: (containerId: string, usage: FakeUsage) => void;
-  readonly setConditions: (conditions: readonly RuntimeCondition[]) => void;
   /** Breaks all connections and stops listening, as a runtime that was killed. Sandboxes and containers live on. */
   readonly disconnect: () => Promise<void>;
   /** Listens again. */
@@ -54,60 +27,33 @@ export interface FakeCri extends AsyncDisposable {
   readonly close: () => Promise<void>;
 }
 
-const READY: readonly RuntimeCondition[] = [
-  { type: criV1.constants.RuntimeReady.value, status: true, reason: '', message: '' },
-  { type: criV1.constants.NetworkReady.value, status: true, reason: '', message: '' },
-];
-
 /** Starts it; resolves when it listens. */
 export async function startFakeCri(options: FakeCriOptions): Promise<FakeCri> {
   const { socketPath, clock = systemClock } = options;
-  const images = createImageStore();
-  const faults = createFaults(clock);
-  const stopBehaviours = new Map<string, StopBehaviour>();
-  const usages = new Map<string, FakeUsage>();
-  let exec: RuntimeHandlerDeps['exec'] = (): FakeExecResult => ({ exitCode: 0 });
-  let conditions = READY;
-  let publish: (event: StoreEvent) => void = () => undefined;
-  const pods = createPodStore({ now: () => clock.now(), onEvent: (event) => publish(event) });
-  const runtimeDeps: RuntimeHandlerDeps = {
-    clock,
-    faults,
-    pods,
-    images,
-    stopBehaviour: (id) => stopBehaviours.get(id) ?? { kind: 'exits', exitCode: 143 },
-    exec: (id, command) => exec(id, command),
-    usage: (id) => usages.get(id) ?? { cpuNanoseconds: 0, memoryBytes: 0 },
-    conditions: () => conditions,
-    streamingUrl: 'http://127.0.0.1:1',
+  const { controls, handlerDeps, tell } = createFakeRuntime(clock);
+  const build = (): BuiltServer => {
+    const types = { cri: createMessageTypes(criV1), containerd: createMessageTypes(containerdTable) };
+    const { services, publish } = fakeServices(handlerDeps, types, options);
+    const server = new Server();
+    for (const { definition, handlers } of services) server.addService(definition, handlers);
+    return { server, publish };
   };
-  const build = (): BuiltServer => buildServer(options, runtimeDeps);
   let current = await listen(build, socketPath);
-  publish = current.publish;
+  tell(current.publish);
 
   async function disconnect(): Promise<void> {
-    publish = () => undefined;
+    tell(() => undefined);
     current.server.forceShutdown();
     await rm(socketPath, { force: true });
   }
 
   return {
+    ...controls,
     endpoint: `unix://${socketPath}`,
-    faults,
-    pods,
-    images,
-    setStopBehaviour: (id, behaviour) => void stopBehaviours.set(id, behaviour),
-    setExec(next) {
-      exec = next;
-    },
-    setUsage: (id, usage) => void usages.set(id, usage),
-    setConditions(next) {
-      conditions = next;
-    },
     disconnect,
     async reconnect() {
       current = await listen(build, socketPath);
-      publish = current.publish;
+      tell(current.publish);
     },
     close: disconnect,
     [Symbol.asyncDispose]: disconnect,
@@ -117,32 +63,6 @@ export async function startFakeCri(options: FakeCriOptions): Promise<FakeCri> {
 interface BuiltServer {
   readonly server: Server;
   readonly publish: (event: StoreEvent) => void;
-}
-
-function buildServer(options: FakeCriOptions, deps: RuntimeHandlerDeps): BuiltServer {
-  const { versions = ['v1'], events = 'containerd' } = options;
-  const { clock, pods, faults, images } = deps;
-  const server = new Server();
-  const types = createMessageTypes(criV1);
-  const containerdTypes = createMessageTypes(containerdTable);
-  const criEvents = createCriEvents(pods, () => clock.now());
-  const runtime = createRuntimeHandlers(deps);
-  const image = createImageHandlers({ clock, faults, images, usedBytes: () => 0 });
-  for (const version of versions) {
-    const path = (v1: string): string => v1.replace('.v1.', `.${version}.`);
-    const isV1 = version === 'v1' && events === 'cri';
-    const handlers = isV1 ? { ...runtime, ...criEvents.handlers } : runtime;
-    server.addService(defineService(types, criV1.services.RuntimeService, path), handlers);
-    server.addService(defineService(types, criV1.services.ImageService, path), image);
-  }
-  if (events === 'cri') return { server, publish: criEvents.publish };
-  if (events === 'none') return { server, publish: () => undefined };
-  const containerd: EventStream = createContainerdEvents(containerdTypes, () => clock.now());
-  server.addService(
-    defineService(containerdTypes, containerdTable.services.Events, (path) => path),
-    containerd.handlers,
-  );
-  return { server, publish: containerd.publish };
 }
 
 async function listen(build: () => BuiltServer, socketPath: string): Promise<BuiltServer> {

@@ -31,7 +31,8 @@ type Fault =
   | { readonly kind: 'fail' | 'fail-afterwards'; readonly failure: FakeFailure }
   | { readonly kind: 'wait'; readonly until: () => Promise<void> };
 
-export function createFaults(clock: Clock): FaultGate {
+/** @param keepCalls whether `calls` has every call */
+export function createFaults(clock: Clock, keepCalls = true): FaultGate {
   const planned = new Map<string, Fault[]>();
   const calls: RecordedCall[] = [];
 
@@ -54,7 +55,7 @@ export function createFaults(clock: Clock): FaultGate {
     },
     calls: () => calls,
     async pass(method, request, work) {
-      calls.push({ method, request });
+      if (keepCalls) calls.push({ method, request });
       let fault = planned.get(method)?.shift();
       while (fault?.kind === 'wait') {
         await fault.until();
