@@ -6,6 +6,7 @@ import { advertisedAddress, namesOf, ownServiceAddress, urlOf } from './addresse
 import { ConfigError } from './config/parse.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { createOwnService, type OwnService } from './controllers/own-service/controller.ts';
+import { managerName } from './controllers/workloads-kit/deps.ts';
 import { shutDown } from './http/shutdown.ts';
 import { loadIdentity, type ServerIdentity, writeAdminPlatconfig } from './identity/files.ts';
 import { createCompactor } from './store/compactor.ts';
@@ -18,6 +19,7 @@ import { runCertificates } from './wiring/certificates.ts';
 import { runControllers } from './wiring/controllers.ts';
 import { type Core, createCore, vocabularyOf } from './wiring/core.ts';
 import { type CustomResources, createCustomResources } from './wiring/custom.ts';
+import { runLed } from './wiring/leader.ts';
 import { createNodes, nodeClientName } from './wiring/nodes.ts';
 import { startScheduler } from './wiring/scheduler.ts';
 import { createServer, type Server } from './wiring/server.ts';
@@ -143,17 +145,23 @@ async function runBackground(
   signal: AbortSignal,
 ): Promise<void> {
   const { registry, verbs, vocabulary, access } = core;
+  const { certificate } = identity.authority;
+  const control = async (until: AbortSignal): Promise<void> => {
+    await Promise.all([
+      runControllers(core, aggregation?.content, until),
+      runCertificates(core, identity.authority, until),
+      runAccounts(core, certificate, until),
+      runBootstrapTokens(core, { port, authority: certificate }, until),
+    ]);
+  };
   const beginAndControl = async (): Promise<void> => {
     await createBootstrapObjects({ registry, verbs, vocabulary }, access.rbac !== undefined, signal);
     await ownService.begin(signal);
     beginning.done = true;
     beginning.resolve();
     await Promise.all([
-      runControllers(core, aggregation?.content, signal),
+      runLed(core, { name: managerName(vocabulary), log: core.log }, control, signal),
       startScheduler(core, signal),
-      runCertificates(core, identity.authority, signal),
-      runAccounts(core, identity.authority.certificate, signal),
-      runBootstrapTokens(core, { port, authority: identity.authority.certificate }, signal),
       custom.run(signal),
       aggregation?.run(signal),
       ownService.run(signal),
