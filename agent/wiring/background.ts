@@ -5,7 +5,7 @@ import type { AgentConfig } from '../config/gen/config.ts';
 import { runCollector } from '../gc/collector.ts';
 import { containerLogPath } from '../logs/paths.ts';
 import { createLogRotator } from '../logs/rotation-manager.ts';
-import { createMemoryTidier, createTidy } from '../node/memory-tidier.ts';
+import { createMemoryTidier } from '../node/memory-tidier.ts';
 import { createRestorer } from '../pods/restore.ts';
 import { runResync } from '../pods/resync.ts';
 import { watchStrays } from '../pods/strays.ts';
@@ -36,7 +36,7 @@ export async function runAll(
       new Set(manager.workers().map(({ pod }) => pod.metadata?.uid ?? ''));
     const sourcesReady = (): boolean => sources.current().complete;
     const { runtime } = connection;
-    const tidier = createMemoryTidier({ clock, log, tidy: createTidy() });
+    const tidier = createMemoryTidier({ clock, log, tidy: base.tidy });
     view.onChange(() => tidier.note());
     running.push(
       observer.run(stop),

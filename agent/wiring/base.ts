@@ -5,6 +5,7 @@ import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import type { Origins } from '../config/origin.ts';
 import { createEventRecorder, type EventRecorder } from '../events/recorder.ts';
+import { createTidy } from '../node/memory-tidier.ts';
 import { hostAddresses, instanceId } from '../node/node-facts.ts';
 import { loadNodeSettings } from '../node/node-settings.ts';
 import { type Changes, createChanges } from '../pods/changes.ts';
@@ -22,6 +23,8 @@ export interface Base {
   /** Of pods, for those who follow them. */
   readonly changes: Changes;
   readonly origins: Origins;
+  /** Gives back memory that the process doesn't need. */
+  readonly tidy: () => void;
 }
 
 export async function createBase(
@@ -36,5 +39,6 @@ export async function createBase(
   const settings = await loadNodeSettings(config, { instance, hostIPs: await hostAddresses(config.nodeIP) });
   const events = createEventRecorder({ clock, log, node, vocabulary });
   const changes = createChanges();
-  return { config, vocabulary, clock, log, node, settings, events, changes, origins };
+  const tidy = createTidy();
+  return { config, vocabulary, clock, log, node, settings, events, changes, origins, tidy };
 }

@@ -26,13 +26,8 @@ export interface RuntimeSide {
   readonly links: LogLinks;
 }
 
-export async function createRuntimeSide({
-  config,
-  vocabulary,
-  clock,
-  log,
-  settings,
-}: Base): Promise<RuntimeSide> {
+export async function createRuntimeSide(base: Base): Promise<RuntimeSide> {
+  const { config, log } = base;
   const endpoint = await detectEndpoint(config.containerRuntimeEndpoint);
   const imageEndpoint = config.imageServiceEndpoint || endpoint;
   const requestTimeoutMs = config.runtimeRequestTimeout;
@@ -42,6 +37,15 @@ export async function createRuntimeSide({
     imageEndpoint === endpoint
       ? connection
       : connectRuntime({ endpoint: imageEndpoint, log, requestTimeoutMs });
+  return createRuntimeParts(base, connection, imageConnection);
+}
+
+/** @param imageConnection the same one unless the image service has an endpoint of its own */
+export function createRuntimeParts(
+  { config, vocabulary, clock, log, settings }: Base,
+  connection: CriConnection,
+  imageConnection: CriConnection,
+): RuntimeSide {
   const view = new RuntimeView();
   const { podLogsDir, clusterDomain } = config;
   const files = createPodFiles({ podsDir: join(config.rootDir, 'pods'), clusterDomain, vocabulary });

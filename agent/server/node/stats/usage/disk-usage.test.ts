@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { createDiskUsage } from './disk-usage.ts';
+import type { MeasureTask } from './protocol.ts';
+
+const POD = { uid: 'u', volumesDir: '/v', logsDir: '/l' };
+const SPACE = { capacityBytes: 9, availableBytes: 8, usedBytes: 1, inodes: 5, inodesFree: 4 };
+const VOLUME = {
+  podUID: 'u',
+  of: 'volume',
+  name: 'data',
+  source: 'x~empty-dir',
+  usedBytes: 7,
+  inodesUsed: 2,
+  isOwnFs: false,
+  space: SPACE,
+} as const;
+
+function setUp(periodMs = 60_000) {
+  const clock = createFakeClock();
+  const tasks: MeasureTask[] = [];
+  let pods = [POD];
+  let stuckAt: string | undefined;
+  let answer = (): Promise<void> => Promise.resolve();
+  const usage = createDiskUsage(
+    {
+      clock,
+      log: silentLogger,
+      pods: () => pods,
+      async measure({ onMeasured }, task) {
+        tasks.push(task);
+        await answer();
+        if (task.pods.length > 0) onMeasured(VOLUME);
+        return { stuckAt };
+      },
+    },
+    { periodMs },
+  );
+  return {
+    clock,
+    tasks,
+    usage,
+    setPods: (given: typeof pods) => (pods = given),
+    setStuck: (path: string) => (stuckAt = path),
+    setAnswer: (given: () => Promise<void>) => (answer = given),
+  };
+}
+
+describe('createDiskUsage', () => {
+  test('measures when asked, and not again within its period', async () => {
+    const { usage, tasks, clock } = setUp();
+    await usage.refresh();
+    expect(usage.of('u')).toMatchObject([{ name: 'data', usedBytes: 7, atMs: clock.now() }]);
+    await usage.refresh();
+    expect(tasks).toHaveLength(1);
+    await clock.advance(60_000);
+    await usage.refresh();
+    expect(tasks).toHaveLength(2);
+  });
+
+  test('keeps nobody waiting for long', async () => {
+    const { usage, clock, setAnswer } = setUp();
+    setAnswer(() => new Promise(() => undefined));
+    const asked = usage.refresh();
+    await clock.advance(1000);
+    await asked;
+    expect(usage.of('u')).toEqual([]);
+  });
+
+  test('forgets pods that have gone, and leaves out what could not be measured', async () => {
+    const { usage, tasks, clock, setPods, setStuck } = setUp();
+    setStuck('/v/hangs');
+    await usage.refresh();
+    setPods([]);
+    await clock.advance(120_000);
+    await usage.refresh();
+    expect(usage.of('u')).toEqual([]);
+    expect(tasks[1]).toEqual({ pods: [], skipped: ['/v/hangs'] });
+  });
+
+  test('measures nothing without a period', async () => {
+    const { usage, tasks } = setUp(0);
+    await usage.refresh();
+    expect(tasks).toEqual([]);
+  });
+});

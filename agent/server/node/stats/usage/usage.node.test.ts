@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process';
+import { link, mkdir, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { systemClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { createTempDir } from '../../../../../testing/temp.ts';
+import { createDiskUsage } from './disk-usage.ts';
+import { measureTree } from './walk.ts';
+
+const run = promisify(execFile);
+const onPause = (): void => undefined;
+
+async function freshDir(): Promise<string> {
+  const folder = await createTempDir('na-usage-');
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  return folder.path;
+}
+
+async function onTmpfs(path: string): Promise<void> {
+  await mkdir(path, { recursive: true });
+  await run('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', path]);
+  onTestFinished(async () => void (await run('umount', [path])));
+}
+
+describe('measureTree', () => {
+  test('counts what du counts', async () => {
+    const root = await freshDir();
+    await mkdir(join(root, 'a/b/c'), { recursive: true });
+    for (let index = 0; index < 1200; index += 1)
+      await writeFile(join(root, `a/b/f${index}`), 'x'.repeat(index));
+    await writeFile(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff, 0xfe])]), 'y'.repeat(9000));
+    const { stdout } = await run('du', ['-s', '-B1', root]);
+    let pauses = 0;
+    const usage = measureTree(root, { onPause: () => (pauses += 1) });
+    expect(usage).toEqual({ usedBytes: Number(stdout.split('\t')[0]), inodes: 1205 });
+    expect(pauses).toBe(2);
+  });
+
+  test('counts what has several names once, and follows no link', async () => {
+    const root = await freshDir();
+    const outside = await freshDir();
+    await writeFile(join(outside, 'big'), 'x'.repeat(1_000_000));
+    await mkdir(join(root, 'in'));
+    await symlink(outside, join(root, 'out'));
+    await symlink(root, join(root, 'in/self'));
+    await writeFile(join(root, 'one'), 'x'.repeat(100_000));
+    await link(join(root, 'one'), join(root, 'in/two'));
+    const { usedBytes, inodes } = measureTree(root, { onPause });
+    expect(inodes).toBe(5);
+    expect(usedBytes).toBeLessThan(200_000);
+    await expect(async () => measureTree(join(root, 'out'), { onPause })).rejects.toThrow('ENOTDIR');
+  });
+
+  test('does not go into other file systems', async () => {
+    const root = await freshDir();
+    await onTmpfs(join(root, 'in/other'));
+    await writeFile(join(root, 'in/other/file'), 'x'.repeat(500_000));
+    expect(measureTree(root, { onPause }).inodes).toBe(2);
+  });
+});
+
+test('createDiskUsage measures volumes and logs in a thread of its own', async () => {
+  const root = await freshDir();
+  const [volumesDir, logsDir] = [join(root, 'volumes'), join(root, 'logs')];
+  await mkdir(join(volumesDir, 'x~empty-dir/data'), { recursive: true });
+  await writeFile(join(volumesDir, 'x~empty-dir/data/file'), 'x'.repeat(50_000));
+  await mkdir(join(logsDir, 'c'), { recursive: true });
+  await writeFile(join(logsDir, 'c/0.log'), 'x'.repeat(5000));
+  await onTmpfs(join(volumesDir, 'x~secret/s'));
+  const usage = createDiskUsage(
+    { clock: systemClock, log: silentLogger, pods: () => [{ uid: 'u', volumesDir, logsDir }] },
+    { periodMs: 60_000 },
+  );
+  onTestFinished(() => usage.close());
+  await usage.refresh();
+  const found = usage.of('u').map(({ of, name, source, usedBytes, inodesUsed, isOwnFs }) => ({
+    ...{ of, name, source, isOwnFs, inodesUsed },
+    large: usedBytes >= 5000,
+  }));
+  expect(found).toEqual([
+    { of: 'volume', name: 'data', source: 'x~empty-dir', isOwnFs: false, inodesUsed: 2, large: true },
+    { of: 'volume', name: 's', source: 'x~secret', isOwnFs: true, inodesUsed: 1, large: false },
+    { of: 'log', name: 'c', source: '', isOwnFs: false, inodesUsed: 2, large: true },
+  ]);
+  expect(usage.of('u')[1]?.space.capacityBytes).toBe(1_048_576);
+});

@@ -1,0 +1,20 @@
+/** The program of the measuring thread: does what it was started for, and ends. */
+import { parentPort, workerData } from 'node:worker_threads';
+import { measureAll } from './measure.ts';
+import type { FromThread, MeasureTask } from './protocol.ts';
+
+/** Between two bits of work, in ms: a large volume does not take a processor for itself. */
+const REST_MS = 5;
+
+function isTask(data: unknown): data is MeasureTask {
+  return typeof data === 'object' && data !== null && 'pods' in data && 'skipped' in data;
+}
+
+const still = new Int32Array(new SharedArrayBuffer(4));
+const port = parentPort;
+if (port !== null && isTask(workerData)) {
+  measureAll(workerData, {
+    tell: (message: FromThread) => port.postMessage(message, []),
+    rest: () => void Atomics.wait(still, 0, 0, REST_MS),
+  });
+}

@@ -1,0 +1,68 @@
+/** One agent's parts, made and run. What belongs to its process alone stays with whoever runs it. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { AgentConfig } from '../config/gen/config.ts';
+import { runAll } from './background.ts';
+import type { Base } from './base.ts';
+import { createPodSide } from './pod-side.ts';
+import type { RuntimeSide } from './runtime-side.ts';
+import { startServers } from './servers.ts';
+
+/** Time for what is under way to come to rest after the signal, in ms. Most of what the runtime has begun ends
+ *  within it, and is noted; the rest goes on without this agent, and the next one finds it. */
+const DRAIN_MS = 400;
+
+/** What goes on beside the parts as soon as they are up. */
+export interface Beside {
+  /** Ends with the signal. */
+  readonly until: Promise<unknown>;
+  /** Told when the parts begin to end. */
+  readonly stopping: () => void;
+}
+
+const isJoined = ({ platconfig, bootstrapKubeconfig }: AgentConfig): boolean =>
+  platconfig !== '' || bootstrapKubeconfig !== '';
+
+/** Runs the parts until the signal fires. Pods keep running.
+ *  @param up called when the agent serves
+ *  @throws what ends work that is to go on for ever: the agent is to be started again */
+export async function runParts(
+  base: Base,
+  runtimeSide: RuntimeSide,
+  stop: AbortSignal,
+  up: () => Promise<Beside>,
+): Promise<void> {
+  // Loaded by an agent that has an API server alone.
+  const apiSide = isJoined(base.config)
+    ? await (await import('./api-side.ts')).createApiSide(base, runtimeSide, stop)
+    : undefined;
+  const podSide = await createPodSide(base, runtimeSide, apiSide?.parts);
+  const servers = await startServers(base, runtimeSide, podSide, apiSide?.access);
+  const beside = await up();
+  const work = Promise.all([runAll(base, runtimeSide, podSide, stop), apiSide?.run(podSide, stop)]);
+  // Work that ends with a fault ends the agent, to be started again; its pods run on.
+  await Promise.race([aborted(stop), work]);
+  beside.stopping();
+  podSide.probes.stop();
+  await within(
+    base.clock,
+    DRAIN_MS,
+    Promise.all([work, beside.until, podSide.manager.stopped(), podSide.execs.setUp()]),
+  );
+  await Promise.all(servers.map((server) => server.close()));
+  await apiSide?.[Symbol.asyncDispose]();
+  runtimeSide.connection.close();
+  runtimeSide.imageConnection.close();
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}
+
+/** Waits for the work, but no longer than that. Leaves no timer behind that would keep the process alive. */
+async function within(clock: Clock, limitMs: number, work: Promise<unknown>): Promise<void> {
+  const limit = Promise.withResolvers<void>();
+  const timer = clock.setTimer(limit.resolve, limitMs);
+  await Promise.race([work, limit.promise]);
+  timer.cancel();
+}
