@@ -1,34 +1,27 @@
 /** Holds namespaces to their ResourceQuotas: what is made is counted before it is there, so that no two requests get
- *  the same rest. What is not made in the end is given back when the controller counts again.
+ *  the same rest. Requests that come while a quota is being charged are charged together after that. What is not made in the end is given back when the controller counts again.
  *  Source: document 2, 2.7 (ResourceQuota); upstream's plugin, release 1.24. */
-import { compareQuantities } from '#api/meta/quantity.ts';
-import { StatusError } from '#api/meta/status-error.ts';
 import type { Pod, ResourceQuota } from '#api/schema/gen/core-v1.ts';
-import {
-  type Amounts,
-  addAmounts,
-  formatAmounts,
-  increaseOf,
-  NONE,
-  onlyNamed,
-  readAmounts,
-  writeAmounts,
-} from '../quota/amounts.ts';
+import { type Amounts, increaseOf } from '../quota/amounts.ts';
+import type { PendingCharges } from '../quota/pending.ts';
 import { isInScopes, missingAmounts } from '../quota/pods.ts';
 import { concernsKind, usageOf } from '../quota/usage.ts';
 import type { ApiObject } from '../resources/contract.ts';
-import { membersOf, typed } from '../resources/view.ts';
+import { typed } from '../resources/view.ts';
 import { indexByNamespace } from './by-namespace.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import { refusal } from './refusal.ts';
+import { createBatches } from './resource-quota/batches.ts';
+import { type Charge, chargeAll, type QuotaWriter } from './resource-quota/charge.ts';
 
-/** Changes the status of a quota, of which the newest state is handed in. */
-export type QuotaWriter = (
-  namespace: string,
-  name: string,
-  change: (live: ApiObject) => ApiObject,
-) => Promise<void>;
+export interface ResourceQuotaParts {
+  readonly write: QuotaWriter;
+  readonly pending: Pick<PendingCharges, 'add'>;
+}
+
+/** Requests that are charged in one write of a quota. */
+const MOST_TOGETHER = 512;
 
 /** What may use more of a quota after it was made. */
 const GROWING: ReadonlySet<string> = new Set(['services', 'persistentvolumeclaims']);
@@ -41,62 +34,14 @@ function concerns({ operation, resource: { info }, subresource, object }: Admiss
   return operation === 'CREATE' || (info.group === '' && GROWING.has(info.plural));
 }
 
-/** What is used when the request is granted; `undefined`: the quota has nothing to do with it.
- *  @throws StatusError Forbidden if it is too much */
-function spend(request: AdmissionRequest, quota: ApiObject, delta: Amounts): Amounts | undefined {
-  const { status } = typed<ResourceQuota>(quota);
-  const [hard, used] = [readAmounts(status?.hard), readAmounts(status?.used)];
-  const requested = onlyNamed(delta, hard);
-  if (requested.size === 0) return undefined;
-  const name = quota.metadata.name ?? '';
-  const unknown = [...requested.keys()].filter((each) => !used.has(each));
-  if (unknown.length > 0) {
-    throw refusal(request, `status unknown for quota: ${name}, resources: ${unknown.toSorted().join(',')}`);
-  }
-  const next = addAmounts(used, requested);
-  const exceeded = new Set(
-    [...requested.keys()].filter(
-      (each) => compareQuantities(next.get(each) ?? NONE, hard.get(each) ?? NONE) > 0,
-    ),
-  );
-  if (exceeded.size === 0) return next;
-  const [asked, before, most] = [requested, used, hard].map((each) =>
-    formatAmounts(onlyNamed(each, exceeded)),
-  );
-  throw refusal(request, `exceeded quota: ${name}, requested: ${asked}, used: ${before}, limited: ${most}`);
-}
-
-/** One after the other for each key. */
-function createTurns(): (key: string, work: () => Promise<void>) => Promise<void> {
-  const last = new Map<string, Promise<void>>();
-  return async (key, work) => {
-    const before = last.get(key);
-    const turn = (before ?? Promise.resolve()).then(work);
-    const settled = turn.catch(() => undefined);
-    last.set(key, settled);
-    try {
-      await turn;
-    } finally {
-      if (last.get(key) === settled) last.delete(key);
-    }
-  };
-}
-
-/** A quota that is gone by now holds nobody. */
-async function unlessGone(work: Promise<void>): Promise<void> {
-  try {
-    await work;
-  } catch (thrown) {
-    if (!(thrown instanceof StatusError && thrown.reason === 'NotFound')) throw thrown;
-  }
-}
-
 export function createResourceQuotaAdmission(
   { vocabulary, clock, objects }: AdmissionDeps,
-  write: QuotaWriter,
+  { write, pending }: ResourceQuotaParts,
 ): AdmissionPlugin {
   const quotasOf = indexByNamespace(objects('', 'resourcequotas'));
-  const inTurn = createTurns();
+  const chargeTogether = createBatches<Charge>((namespace, charges) => chargeAll(write, namespace, charges), {
+    most: MOST_TOGETHER,
+  });
 
   /** Quotas that the object counts for. */
   function concerned(request: AdmissionRequest, object: ApiObject): readonly ApiObject[] {
@@ -120,26 +65,32 @@ export function createResourceQuotaAdmission(
     throw refusal(request, `failed quota: ${name}: must specify ${missing.join('; ')}`);
   }
 
+  /** Until it is stored it is counted as promised. @throws StatusError Forbidden if it is too much */
   async function charge(
     request: AdmissionRequest,
+    object: ApiObject,
     quotas: readonly ApiObject[],
     delta: Amounts,
   ): Promise<void> {
-    // All are asked before any is charged.
-    if (quotas.length > 1 || request.dryRun) for (const quota of quotas) spend(request, quota, delta);
-    if (request.dryRun) return;
-    for (const quota of quotas) {
-      const change = (live: ApiObject): ApiObject => {
-        const used = spend(request, live, delta);
-        if (used !== undefined) membersOf(live, 'status')['used'] = writeAmounts(used);
-        return live;
-      };
-      await unlessGone(write(request.namespace, quota.metadata.name ?? '', change));
+    const { namespace, resource, dryRun } = request;
+    const asked = { quotas, delta, dryRun, refuse: (why: string) => refusal(request, why) };
+    if (dryRun) return chargeTogether(namespace, asked);
+    const entry = pending.add(namespace, {
+      resource,
+      key: `${namespace}/${object.metadata.name ?? ''}`,
+      afterRevision: Number(request.old?.metadata.resourceVersion ?? 0),
+      delta,
+    });
+    try {
+      await chargeTogether(namespace, { ...asked, promise: entry.promise });
+    } catch (thrown) {
+      entry.withdraw();
+      throw thrown;
     }
   }
 
   async function hold(request: AdmissionRequest, object: ApiObject): Promise<void> {
-    const { old, namespace, resource, operation } = request;
+    const { old, resource, operation } = request;
     const quotas = concerned(request, object);
     if (quotas.length === 0) return;
     for (const quota of quotas) checkAmounts(request, quota, object);
@@ -150,7 +101,7 @@ export function createResourceQuotaAdmission(
         ? usageOf(resource.info, old, vocabulary, nowMs)
         : new Map();
     const delta = increaseOf(usage, before);
-    if (delta.size > 0) await inTurn(namespace, () => charge(request, quotas, delta));
+    if (delta.size > 0) await charge(request, object, quotas, delta);
   }
 
   return {

@@ -23,7 +23,8 @@ import { createOwnerReferences } from '../admission/owner-references.ts';
 import { createPodSecurity } from '../admission/pod-security.ts';
 import { createPriority } from '../admission/priority.ts';
 import { createRbacEscalation } from '../admission/rbac-escalation.ts';
-import { createResourceQuotaAdmission, type QuotaWriter } from '../admission/resource-quota.ts';
+import type { QuotaWriter } from '../admission/resource-quota/charge.ts';
+import { createResourceQuotaAdmission } from '../admission/resource-quota.ts';
 import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
 import { createClaimResize, createStorageProtection } from '../admission/storage.ts';
@@ -33,6 +34,7 @@ import { createMutatingWebhooks, createValidatingWebhooks } from '../admission/w
 import type { Cache, CachedObject } from '../cache/contract.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { controllerCaller } from '../controllers/caller.ts';
+import type { PendingCharges } from '../quota/pending.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import type { Access } from './access.ts';
@@ -49,6 +51,8 @@ export interface AdmissionParts {
   readonly log: Logger;
   /** Ends the connections to webhooks. */
   readonly signal: AbortSignal;
+  /** What quotas are charged for and is not stored yet. */
+  readonly pendingCharges: PendingCharges;
   /** Made after the plugins, and asked for only when a request is there. */
   readonly verbs: () => Pick<Verbs, 'update'>;
 }
@@ -108,7 +112,8 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   DefaultIngressClass: createDefaultIngressClass,
   MutatingAdmissionWebhook: (deps, { caller }) => createMutatingWebhooks(deps, caller),
   ValidatingAdmissionWebhook: (deps, { caller }) => createValidatingWebhooks(deps, caller),
-  ResourceQuota: (deps, parts) => createResourceQuotaAdmission(deps, quotaWriter(parts)),
+  ResourceQuota: (deps, parts) =>
+    createResourceQuotaAdmission(deps, { write: quotaWriter(parts), pending: parts.pendingCharges }),
   CertificateApproval: certificatePlugin('CertificateApproval'),
   CertificateSigning: certificatePlugin('CertificateSigning'),
   CertificateSubjectRestriction: certificatePlugin('CertificateSubjectRestriction'),

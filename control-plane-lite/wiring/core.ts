@@ -10,6 +10,7 @@ import { gateSettings } from '../config/parse.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { type ControllerName, chooseControllers } from '../controllers/names.ts';
 import type { ServerIdentity } from '../identity/files.ts';
+import { createPendingCharges, type PendingCharges } from '../quota/pending.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Store } from '../store/contract.ts';
@@ -36,6 +37,7 @@ export interface Core {
   readonly access: Access;
   readonly accountTokens: AccountTokens;
   readonly verbs: Verbs;
+  readonly pendingCharges: PendingCharges;
 }
 
 export const vocabularyOf = ({ vocabulary }: ServerConfig): Vocabulary =>
@@ -86,6 +88,7 @@ export async function createCore(
   const accountTokens = await createAccountTokens({ config, vocabulary, clock, cache, registry });
   const accounts = accountTokens.authenticator;
   const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority, accounts });
+  const pendingCharges = createPendingCharges({ clock, cache });
   const plugins = createAdmissionPlugins({
     config,
     vocabulary,
@@ -96,11 +99,12 @@ export async function createCore(
     access,
     log,
     signal,
+    pendingCharges,
     verbs: () => verbs,
   });
   const admission = createAdmissionChain(plugins);
   const verbs: Verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
-  const made = { store, cache, registry, allocation, access, accountTokens, verbs };
+  const made = { store, cache, registry, allocation, access, accountTokens, verbs, pendingCharges };
   const controllers = chooseControllers(config.controllers);
   return { config, vocabulary, gates, controllers, clock, log, ...made };
 }

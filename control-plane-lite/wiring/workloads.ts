@@ -20,6 +20,7 @@ import { runClaimProtection, runVolumeProtection } from '../controllers/volume-p
 import { type Children, createChildren } from '../controllers/workloads-kit/children.ts';
 import { findResource, type WorkloadDeps } from '../controllers/workloads-kit/deps.ts';
 import { type PodFacts, podFacts } from '../controllers/workloads-kit/pod-facts.ts';
+import type { PendingCharges } from '../quota/pending.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Core } from './core.ts';
 
@@ -27,6 +28,7 @@ interface Shared {
   readonly config: ServerConfig;
   readonly pods: Children<PodFacts>;
   readonly registry: ResourceRegistry;
+  readonly pendingCharges: PendingCharges;
 }
 
 type Run = (deps: WorkloadDeps, signal: AbortSignal, shared: Shared) => Promise<void>;
@@ -53,7 +55,8 @@ const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
   replicaset: (deps, signal, { pods }) => runReplicas(deps, signal, { kind: REPLICA_SETS, pods }),
   replicationcontroller: (deps, signal, { pods }) =>
     runReplicas(deps, signal, { kind: REPLICATION_CONTROLLERS, pods }),
-  resourcequota: (deps, signal, { registry }) => runResourceQuota(deps, signal, { registry }),
+  resourcequota: (deps, signal, { registry, pendingCharges }) =>
+    runResourceQuota(deps, signal, { registry, pending: pendingCharges }),
   statefulset: runStatefulSets,
   'ttl-after-finished': runTtlAfterFinished,
 };
@@ -74,6 +77,7 @@ export async function runWorkloads(core: Core, signal: AbortSignal): Promise<voi
       run({ ...deps, log: core.log.child({ controller: name }) }, signal, {
         pods,
         registry,
+        pendingCharges: core.pendingCharges,
         config: core.config,
       }),
     ),

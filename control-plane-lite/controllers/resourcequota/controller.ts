@@ -3,10 +3,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Pod, ResourceQuota } from '#api/schema/gen/core-v1.ts';
-import type { Cache, CacheChange } from '../../cache/contract.ts';
+import type { Cache, CacheChange, CachedObject } from '../../cache/contract.ts';
+import type { Amounts } from '../../quota/amounts.ts';
+import type { PendingCharge, PendingCharges } from '../../quota/pending.ts';
 import { isCounted } from '../../quota/pods.ts';
 import { concernsKind } from '../../quota/usage.ts';
-import type { ApiObject, Resource } from '../../resources/contract.ts';
+import type { Resource } from '../../resources/contract.ts';
 import type { ResourceRegistry } from '../../resources/registry.ts';
 import { typed } from '../../resources/view.ts';
 import { controllerCaller } from '../caller.ts';
@@ -28,6 +30,8 @@ interface Parts {
   readonly quotas: Resource;
   readonly loop: KeyLoop;
   readonly signal: AbortSignal;
+  /** What is promised and not stored yet. */
+  readonly pending: Pick<PendingCharges, 'of'>;
 }
 
 /** Objects of a namespace without the pages of a list: what a quota counts is in the cache. */
@@ -35,19 +39,24 @@ async function objectsIn(
   cache: Cache,
   { storage }: Resource,
   namespace: string,
-): Promise<readonly ApiObject[]> {
+): Promise<readonly CachedObject[]> {
   const { items } = await cache.resource(storage).list({ namespace, labels: [], fields: [] });
-  return items.map((item) => item.object());
+  return items;
 }
 
 const isCountable = ({ info, stored }: Resource): boolean =>
   stored === undefined && info.namespaced && info.verbs.includes('create') && info.verbs.includes('list');
 
+/** What is counted of a kind, as it was found. */
+interface SeenKind extends Counted {
+  readonly items: readonly CachedObject[];
+}
+
 async function countAll(
   { deps, registry }: Parts,
   namespace: string,
   quota: ResourceQuota,
-): Promise<readonly Counted[]> {
+): Promise<readonly SeenKind[]> {
   const names = Object.keys(quota.spec?.hard ?? {});
   const limited = registry
     .all()
@@ -56,11 +65,27 @@ async function countAll(
         isCountable(resource) && names.some((name) => concernsKind(resource.info, name, deps.vocabulary)),
     );
   return Promise.all(
-    limited.map(async (resource) => ({
-      kind: resource.info,
-      objects: await objectsIn(deps.cache, resource, namespace),
-    })),
+    limited.map(async (resource) => {
+      const items = await objectsIn(deps.cache, resource, namespace);
+      return { kind: resource.info, items, objects: items.map((item) => item.object()) };
+    }),
   );
+}
+
+/** What was promised to objects that the count has not seen, or not as they will be. */
+function notCounted(pending: readonly PendingCharge[], counted: readonly SeenKind[]): readonly Amounts[] {
+  if (pending.length === 0) return [];
+  const seen = new Map(
+    counted.flatMap(({ kind, items }) =>
+      items.map(({ key, revision }) => [`${kind.group}/${kind.plural}/${key}`, revision] as const),
+    ),
+  );
+  return pending
+    .filter(({ resource: { info }, key, afterRevision }) => {
+      const revision = seen.get(`${info.group}/${info.plural}/${key}`) ?? 0;
+      return revision <= afterRevision;
+    })
+    .map(({ delta }) => delta);
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
@@ -69,9 +94,12 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   if (cached === undefined) return undefined;
   const object = cached.object();
   const quota = typed<ResourceQuota>(object);
+  // Asked for before all else: what is stored from now on is counted, or was charged after this state of the quota.
+  const pending = parts.pending.of(cached.namespace, cached.name, cached.revision);
   const counted = await countAll(parts, cached.namespace, quota);
-  const status = quotaStatus(quota, counted, deps.vocabulary, deps.clock.now());
-  if (isDeepStrictEqual(status, quota.status)) return RECOUNT_MS;
+  const promised = notCounted(pending, counted);
+  const status = quotaStatus(quota, counted, deps.vocabulary, deps.clock.now(), promised);
+  if (isDeepStrictEqual(status, quota.status)) return pending.length === 0 ? RECOUNT_MS : SETTLE_MS;
   loop.expect(key);
   const { uid = '', resourceVersion } = object.metadata;
   const caller = controllerCaller('resourcequota-controller', signal);
@@ -111,13 +139,13 @@ function frees({ type, current, previous }: CacheChange, { info }: Resource, now
 export async function runResourceQuota(
   deps: WorkloadDeps,
   signal: AbortSignal,
-  { registry }: { readonly registry: ResourceRegistry },
+  { registry, pending }: Pick<Parts, 'registry' | 'pending'>,
 ): Promise<void> {
   const quotas = findResource(deps, 'v1', 'resourcequotas');
   if (quotas === undefined) return;
   const { cache, clock } = deps;
   const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const parts: Parts = { deps, registry, quotas, loop, signal };
+  const parts: Parts = { deps, registry, quotas, loop, signal, pending };
   const known = new Map<string, Set<string>>();
   const following = cache.resource(quotas.storage).follow(({ type, current }) => {
     const keys = known.get(current.namespace) ?? new Set<string>();

@@ -12,12 +12,14 @@ export interface Counted {
   readonly objects: Iterable<ApiObject>;
 }
 
-/** `counted`: of every kind that there is; objects are asked for only of those that the quota limits. */
+/** `counted`: of every kind that there is; objects are asked for only of those that the quota limits. `promised`: what
+ *  the quota was charged for and nobody can count yet. */
 export function quotaStatus(
   { spec = {}, status }: ResourceQuota,
   counted: Iterable<Counted>,
   words: Words,
   nowMs: number,
+  promised: readonly Amounts[] = [],
 ): ResourceQuotaStatus {
   const hard = spec.hard ?? {};
   const names = Object.keys(hard);
@@ -33,6 +35,7 @@ export function quotaStatus(
       if (isInScopes(spec, pod)) sum = addAmounts(sum, usageOf(kind, object, words, nowMs));
     }
   }
+  for (const delta of promised) sum = addAmounts(sum, delta);
   const used = new Map([...known].map((name) => [name, sum.get(name) ?? NONE]));
   // Of what nobody can count stays what was said of it before.
   const before = Object.entries(status?.used ?? {}).filter(([name]) => names.includes(name));

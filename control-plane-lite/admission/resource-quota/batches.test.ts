@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { createBatches } from './batches.ts';
+
+/** A hand on the rounds: each waits until it is let go. */
+function createRounds(): {
+  readonly rounds: string[];
+  readonly work: (key: string, items: readonly string[]) => Promise<readonly (Error | undefined)[]>;
+  readonly release: () => void;
+} {
+  const rounds: string[] = [];
+  const held: (() => void)[] = [];
+  return {
+    rounds,
+    release: () => held.shift()?.(),
+    async work(key, items) {
+      rounds.push(`${key}: ${items.join(' ')}`);
+      await new Promise<void>((resolve) => held.push(resolve));
+      if (items.includes('broken')) throw new Error('round');
+      return items.map((item) => (item === 'bad' ? new Error(item) : undefined));
+    },
+  };
+}
+
+test('who comes during a round is in the next one, with all others', async () => {
+  const { rounds, work, release } = createRounds();
+  const ask = createBatches(work, { most: 3 });
+  const first = ask('a', '1');
+  const others = ['2', 'bad', '4', '5'].map((item) => ask('a', item).catch((thrown: unknown) => thrown));
+  const elsewhere = ask('b', '1');
+  expect(rounds).toEqual(['a: 1', 'b: 1']);
+  release();
+  release();
+  await Promise.all([first, elsewhere]);
+  expect(rounds).toEqual(['a: 1', 'b: 1', 'a: 2 bad 4']);
+  release();
+  expect(await Promise.all(others.slice(0, 3))).toEqual([undefined, new Error('bad'), undefined]);
+  expect(rounds.at(-1)).toBe('a: 5');
+  release();
+  expect(await others[3]).toBeUndefined();
+});
+
+test('what a round meets is told to all of it, and to nobody else', async () => {
+  const { work, release } = createRounds();
+  const ask = createBatches(work, { most: 9 });
+  const broken = ask('a', 'broken');
+  const next = ask('a', 'next');
+  release();
+  await expect(broken).rejects.toThrow('round');
+  release();
+  await expect(next).resolves.toBeUndefined();
+});

@@ -1,0 +1,109 @@
+/** Charges quotas with many requests at once: the newest state of each quota is read, every request is counted one
+ *  after the other, and the sum is written if nobody else was faster. */
+import { StatusError } from '#api/meta/status-error.ts';
+import { type Amounts, writeAmounts } from '../../quota/amounts.ts';
+import type { PendingEntry } from '../../quota/pending.ts';
+import type { ApiObject } from '../../resources/contract.ts';
+import { membersOf } from '../../resources/view.ts';
+import { purseOf, spend } from './spend.ts';
+
+/** Changes the status of a quota, of which the newest state is handed in. */
+export type QuotaWriter = (
+  namespace: string,
+  name: string,
+  change: (live: ApiObject) => ApiObject,
+) => Promise<void>;
+
+/** What one request spends. */
+export interface Charge {
+  /** Quotas that it concerns, as they were when it came. */
+  readonly quotas: readonly ApiObject[];
+  readonly delta: Amounts;
+  /** Is asked whether it could be, and not counted. */
+  readonly dryRun: boolean;
+  readonly refuse: (why: string) => StatusError;
+  /** Hears of what is about to be counted: in a change of the quota's revision, or (absent) not after all. */
+  readonly promise?: PendingEntry['promise'];
+}
+
+type Faults = (Error | undefined)[];
+
+/** Refuses what the state of the quotas at hand does not allow, so that none is charged for what another refuses. */
+function checkAll(charges: readonly Charge[], faults: Faults): void {
+  const purses = new Map(
+    charges.flatMap(({ quotas }) => quotas.map((quota) => [quota.metadata.name ?? '', purseOf(quota)])),
+  );
+  charges.forEach(({ quotas, delta, dryRun, refuse }, index) => {
+    const after = new Map<string, ReturnType<typeof purseOf>>();
+    for (const { metadata } of quotas) {
+      const purse = purses.get(metadata.name ?? '');
+      const spending = purse === undefined ? undefined : spend(purse, delta);
+      if (spending?.kind === 'refused') {
+        faults[index] = refuse(spending.why);
+        return;
+      }
+      if (spending?.kind === 'spent') after.set(spending.purse.name, spending.purse);
+    }
+    if (!dryRun) for (const [name, purse] of after) purses.set(name, purse);
+  });
+}
+
+/** Charges one quota; `mine`: indices of the charges that it concerns. */
+async function chargeOne(
+  write: (change: (live: ApiObject) => ApiObject) => Promise<void>,
+  charges: readonly Charge[],
+  mine: readonly number[],
+  faults: Faults,
+): Promise<void> {
+  let refused = new Map<number, StatusError>();
+  const change = (live: ApiObject): ApiObject => {
+    // Called again when somebody else was faster: what was found before is worth nothing then.
+    refused = new Map();
+    const revision = Number(live.metadata.resourceVersion ?? 0);
+    const before = purseOf(live);
+    let purse = before;
+    for (const index of mine) {
+      const charge = charges[index];
+      if (charge === undefined) continue;
+      const spending = spend(purse, charge.delta);
+      if (spending.kind === 'refused') refused.set(index, charge.refuse(spending.why));
+      if (spending.kind === 'spent') ({ purse } = spending);
+      charge.promise?.(before.name, spending.kind === 'spent' ? revision : undefined);
+    }
+    if (purse !== before) membersOf(live, 'status')['used'] = writeAmounts(purse.used);
+    return live;
+  };
+  try {
+    await write(change);
+  } catch (thrown) {
+    // A quota that is gone by now holds nobody.
+    if (thrown instanceof StatusError && thrown.reason === 'NotFound') return;
+    const fault =
+      thrown instanceof Error ? thrown : new Error('the quota was not written', { cause: thrown });
+    for (const index of mine) faults[index] = fault;
+    return;
+  }
+  for (const [index, fault] of refused) faults[index] = fault;
+}
+
+/** For each charge, why it was refused. */
+export async function chargeAll(
+  write: QuotaWriter,
+  namespace: string,
+  charges: readonly Charge[],
+): Promise<readonly (Error | undefined)[]> {
+  const faults: Faults = charges.map(() => undefined);
+  if (charges.some(({ quotas, dryRun }) => dryRun || quotas.length > 1)) checkAll(charges, faults);
+  const names = new Set(
+    charges.flatMap(({ quotas }) => quotas.map(({ metadata }) => metadata.name ?? '')).toSorted(),
+  );
+  for (const name of names) {
+    const mine = charges.flatMap(({ quotas, dryRun }, index) =>
+      !dryRun && faults[index] === undefined && quotas.some(({ metadata }) => metadata.name === name)
+        ? [index]
+        : [],
+    );
+    if (mine.length > 0) await chargeOne((change) => write(namespace, name, change), charges, mine, faults);
+  }
+  return faults;
+}
