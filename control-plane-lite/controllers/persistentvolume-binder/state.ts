@@ -3,6 +3,7 @@ import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/co
 import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
 import type { CacheChange, ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
+import { createIndex } from '../workloads-kit/indexed.ts';
 import { type BinderWords, claimKeyOf, classOf, hasAnnotation, keyOf, nameOf } from './model.ts';
 
 export interface BinderState extends WatchHandle {
@@ -23,37 +24,6 @@ export interface BinderSources {
 export interface BinderListener {
   readonly onClaim: (key: string) => void;
   readonly onVolume: (name: string) => void;
-}
-
-/** Objects by key, and in groups under words that are made of them. */
-function createIndex<T>(groupsOf: (object: T) => readonly string[]): {
-  get(key: string): T | undefined;
-  /** Returns what was there. */
-  set(key: string, object: T | undefined): T | undefined;
-  of(group: string): ReadonlyMap<string, T>;
-} {
-  const byKey = new Map<string, T>();
-  const groups = new Map<string, Map<string, T>>();
-  const none = new Map<string, T>();
-  return {
-    get: (key) => byKey.get(key),
-    set(key, object) {
-      const before = byKey.get(key);
-      for (const group of before === undefined ? [] : groupsOf(before)) groups.get(group)?.delete(key);
-      if (object === undefined) {
-        byKey.delete(key);
-        return before;
-      }
-      byKey.set(key, object);
-      for (const group of groupsOf(object)) {
-        const members = groups.get(group);
-        if (members === undefined) groups.set(group, new Map([[key, object]]));
-        else members.set(key, object);
-      }
-      return before;
-    },
-    of: (group) => groups.get(group) ?? none,
-  };
 }
 
 const ofClass = (name: string): string => `class ${name}`;

@@ -1,0 +1,43 @@
+/** Objects by their keys, found in groups as well. */
+
+export interface Indexed<T> {
+  get(key: string): T | undefined;
+  /** Keeps it, or (`undefined`) keeps it no more. Returns what was there. */
+  set(key: string, object: T | undefined): T | undefined;
+  /** By key. Groups are words that are made of the objects. */
+  of(group: string): ReadonlyMap<string, T>;
+  values(): Iterable<T>;
+}
+
+export function createIndex<T>(groupsOf: (object: T) => readonly string[]): Indexed<T> {
+  const byKey = new Map<string, T>();
+  const groups = new Map<string, Map<string, T>>();
+  const none = new Map<string, T>();
+
+  function leave(group: string, key: string): void {
+    const members = groups.get(group);
+    members?.delete(key);
+    if (members?.size === 0) groups.delete(group);
+  }
+
+  return {
+    get: (key) => byKey.get(key),
+    set(key, object) {
+      const before = byKey.get(key);
+      for (const group of before === undefined ? [] : groupsOf(before)) leave(group, key);
+      if (object === undefined) {
+        byKey.delete(key);
+        return before;
+      }
+      byKey.set(key, object);
+      for (const group of groupsOf(object)) {
+        const members = groups.get(group);
+        if (members === undefined) groups.set(group, new Map([[key, object]]));
+        else members.set(key, object);
+      }
+      return before;
+    },
+    of: (group) => groups.get(group) ?? none,
+    values: () => byKey.values(),
+  };
+}
