@@ -1,5 +1,6 @@
 /** A client that costs as little as possible, so that the server is measured and not the load: one TLS connection,
  *  one request at a time, answers read only as far as needed to know where they end. */
+import type { OnReadOpts } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 
 export interface Target {
@@ -29,12 +30,13 @@ export function requestBytes(
 
 export interface HttpClient {
   send(request: Buffer): Promise<Reply>;
-  /** Sends a request whose answer has no end, and hands on its pieces. */
-  stream(request: Buffer, onData: (bytes: Buffer) => void): void;
   close(): void;
 }
 
-export function openSocket({ port, ca, cert, key }: Target): Promise<TLSSocket> {
+export function openSocket(
+  { port, ca, cert, key }: Target,
+  reading: { readonly onread?: OnReadOpts } = {},
+): Promise<TLSSocket> {
   return new Promise((resolve, reject) => {
     const socket = connect({
       port,
@@ -44,6 +46,7 @@ export function openSocket({ port, ca, cert, key }: Target): Promise<TLSSocket> 
       cert,
       key,
       ALPNProtocols: ['http/1.1'],
+      ...reading,
     });
     socket.setNoDelay(true);
     socket.once('secureConnect', () => resolve(socket));
@@ -86,7 +89,6 @@ export async function openClient(target: Target): Promise<HttpClient> {
   let size = 0;
   let parts: ReturnType<typeof partsOf>;
   let waiting: ((reply: Reply) => void) | undefined;
-  let onStream: ((bytes: Buffer) => void) | undefined;
 
   function finish(head: number, end: number): void {
     const reply = replyOf(pieces, { head, end });
@@ -100,7 +102,6 @@ export async function openClient(target: Target): Promise<HttpClient> {
 
   socket.on('error', () => undefined);
   socket.on('data', (data: Buffer) => {
-    if (onStream !== undefined) return onStream(data);
     pieces.push(data);
     size += data.length;
     if (parts === undefined && pieces.length > 1) pieces = [Buffer.concat(pieces)];
@@ -116,10 +117,28 @@ export async function openClient(target: Target): Promise<HttpClient> {
         waiting = resolve;
         socket.write(request);
       }),
-    stream(request, onData) {
-      onStream = onData;
-      socket.write(request);
-    },
     close: () => socket.destroy(),
   };
+}
+
+/** Sends a request whose answer has no end, and hands on its pieces, which are there only during the call.
+ *  @returns what ends it */
+export async function openStream(
+  target: Target,
+  request: Buffer,
+  onData: (bytes: Buffer) => void,
+): Promise<() => void> {
+  const buffer = Buffer.allocUnsafeSlow(64 * 1024);
+  const socket = await openSocket(target, {
+    onread: {
+      buffer,
+      callback(size) {
+        onData(buffer.subarray(0, size));
+        return true;
+      },
+    },
+  });
+  socket.on('error', () => undefined);
+  socket.write(request);
+  return () => socket.destroy();
 }

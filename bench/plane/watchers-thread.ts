@@ -1,7 +1,7 @@
 /** The thread of `watchers.ts`. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { openClient, requestBytes } from './http-client.ts';
+import { openStream, requestBytes } from './http-client.ts';
 import type { WatchersOptions, WatchersSeen } from './watchers.ts';
 
 /** Watchers whose events are counted and timed. The others must get the same bytes: looking into them as well would
@@ -45,23 +45,24 @@ async function watch({
   count,
   expected,
 }: WatchersOptions): Promise<() => Promise<WatchersSeen>> {
-  const watchers = await Promise.all(Array.from({ length: count }, () => openClient(target)));
-  const received = watchers.map(() => 0);
+  const received = Array.from({ length: count }, () => 0);
   const arrivals: (readonly [string, number])[] = [];
   const wanted = expected * READ_WATCHERS;
   let events = 0;
-  const readers = watchers.slice(0, READ_WATCHERS).map(() =>
+  const readers = Array.from({ length: READ_WATCHERS }, () =>
     createReader((name) => {
       events += 1;
       arrivals.push([name, performance.timeOrigin + performance.now()]);
     }),
   );
-  for (const [index, watcher] of watchers.entries()) {
-    watcher.stream(requestBytes('GET', `${path}?watch=1`), (bytes) => {
-      received[index] = (received[index] ?? 0) + bytes.length;
-      readers[index]?.(bytes);
-    });
-  }
+  const closers = await Promise.all(
+    received.keys().map((index) =>
+      openStream(target, requestBytes('GET', `${path}?watch=1`), (bytes) => {
+        received[index] = (received[index] ?? 0) + bytes.length;
+        readers[index]?.(bytes);
+      }),
+    ),
+  );
   // The heads of their answers.
   await untilTrue(() => received.every((size) => size > 0), LAST_EVENT_MS);
   /** Less than one event of all: pieces may be cut differently. */
@@ -75,7 +76,7 @@ async function watch({
 
   return async () => {
     await untilTrue(() => events >= wanted && isSteady(), LAST_EVENT_MS);
-    for (const watcher of watchers) watcher.close();
+    for (const close of closers) close();
     return { fault: faultOf(), arrivals };
   };
 }

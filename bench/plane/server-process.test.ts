@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { launcherSettings } from './setup.ts';
+import { launcherSettings } from './server-process.ts';
 
 const SCRIPT = `#!/bin/sh
 NODE_COMPILE_CACHE=\${NODE_COMPILE_CACHE:-$here/cache}
