@@ -54,11 +54,16 @@ async function setUp() {
     log: silentLogger,
   });
   const stop = new AbortController();
+  // As the agent does, before anything runs.
+  const known: (string | undefined)[] = [];
+  store.onChange(() => known.push(keeper.uidOf(staticPod('a'))));
   const running = keeper.run(stop.signal);
   store.replace([]);
   return {
     clock,
     keeper,
+    store,
+    known,
     calls,
     faults,
     registered: () => node.resolve({ metadata: { name: 'n1', uid: 'node' } }),
@@ -81,6 +86,17 @@ describe('createMirrorKeeper', () => {
     await world.clock.advance(0);
     expect(world.calls).toEqual(['create']);
     expect(world.keeper.uidOf(staticPod('a'))).toBe('m1');
+  });
+
+  test('knows of a mirror before anybody else who follows the store', async () => {
+    await using world = await setUp();
+    world.registered();
+    world.keeper.apply(desired(staticPod('a')));
+    await world.clock.advance(0);
+    // Somebody deletes it, and it is made anew.
+    for (const object of world.store.list()) world.store.change({ type: 'DELETED', object });
+    await world.clock.advance(0);
+    expect(world.known).toEqual([undefined, 'm1', undefined, 'm2']);
   });
 
   test('replaces it for another manifest, and takes it away with the last', async () => {

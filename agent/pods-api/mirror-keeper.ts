@@ -81,6 +81,20 @@ export function createMirrorKeeper(deps: MirrorKeeperDeps): MirrorKeeper {
     for (const name of names) queue.add(name);
   }
 
+  function update(): void {
+    const before = mirrors;
+    mirrors = mirrorsByName(store.list(), vocabulary);
+    const touched = [...new Set([...before.keys(), ...mirrors.keys()])].filter(
+      (name) => before.get(name) !== mirrors.get(name),
+    );
+    lookAt(touched);
+  }
+  // From the beginning, so that whoever follows the store later finds the mirrors as the store has them.
+  const ends = [
+    store.onChange(update),
+    store.onBack(() => lookAt(new Set([...wanted.keys(), ...mirrors.keys()]))),
+  ];
+
   return {
     apply({ pods, unread }) {
       const before = wanted;
@@ -94,18 +108,6 @@ export function createMirrorKeeper(deps: MirrorKeeperDeps): MirrorKeeper {
       return mirror === undefined ? undefined : metadataText(mirror, 'uid');
     },
     async run(signal) {
-      const update = (): void => {
-        const before = mirrors;
-        mirrors = mirrorsByName(store.list(), vocabulary);
-        const touched = [...new Set([...before.keys(), ...mirrors.keys()])].filter(
-          (name) => before.get(name) !== mirrors.get(name),
-        );
-        lookAt(touched);
-      };
-      const ends = [
-        store.onChange(update),
-        store.onBack(() => lookAt(new Set([...wanted.keys(), ...mirrors.keys()]))),
-      ];
       update();
       await queue.run(signal);
       for (const end of ends) end();
