@@ -7,7 +7,13 @@ const config: ViteUserConfig = defineConfig({
         test: {
           name: 'unit',
           include: ['**/*.test.ts'],
-          exclude: ['**/*.node.test.ts', '**/*.e2e.test.ts', 'node_modules/**', '.cache/**'],
+          exclude: [
+            '**/*.node.test.ts',
+            '**/*.e2e.test.ts',
+            '**/*.stock.test.ts',
+            'node_modules/**',
+            '.cache/**',
+          ],
         },
       },
       {
@@ -28,6 +34,17 @@ const config: ViteUserConfig = defineConfig({
           exclude: ['node_modules/**', '.cache/**'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        // Not of `npm test`: upstream's programs have to be built first.
+        test: {
+          name: 'stock',
+          include: ['e2e/stock/**/*.stock.test.ts'],
+          globalSetup: ['./e2e/stock/setup.ts'],
+          testTimeout: 90_000,
+          hookTimeout: 120_000,
           fileParallelism: false,
         },
       },

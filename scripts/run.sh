@@ -107,7 +107,7 @@ script() {
 run_tests() {
   started=$(date +%s)
   if [ $# -gt 0 ]; then
-    step "tests matching: $*" vitest run "$@"
+    step "tests matching: $*" vitest run --project '!stock' "$@"
   else
     step 'format' script check:format
     step 'lint' script check:lint

@@ -1,0 +1,194 @@
+/** Upstream's API server for tests: an etcd, an authority and a folder of its own; users, nodes and the server itself have
+ *  certificates of that authority. There are no controllers: what a test needs of their work it does itself. */
+import { generateKeyPairSync } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { Agent, request } from 'undici';
+import { inject } from 'vitest';
+import { formatPlatconfig } from '#agent/certs/platconfig.ts';
+import { createAuthority, type Identity, issueIdentity } from '#api/pki/certificate.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { startEtcd } from '#plane/store/testing/etcd.ts';
+import { freePort } from '../../testing/free-port.ts';
+import { createTempDir } from '../../testing/temp.ts';
+import type { Body } from '../plane/support.ts';
+import { type StockProcess, startStock } from './process.ts';
+
+const WORDS = VOCABULARIES.kubernetes;
+const AGENT = WORDS.agentComponent;
+const DAY_MS = 86_400_000;
+
+export interface Reply {
+  readonly status: number;
+  readonly text: string;
+  readonly body: Body;
+}
+
+/** One request of a node, as the server recorded it. */
+export interface AuditedRequest {
+  readonly verb: string;
+  readonly requestURI: string;
+  readonly user: { readonly username: string };
+  readonly responseStatus?: { readonly code: number; readonly message?: string };
+}
+
+export interface StockServer extends AsyncDisposable {
+  readonly url: string;
+  readonly dir: string;
+  readonly authority: Identity;
+  /** The administrator's, for clients. */
+  readonly configFile: string;
+  readonly process: StockProcess;
+  call(method: string, path: string, body?: unknown, type?: string): Promise<Reply>;
+  /** @throws Error unless it is created */
+  create(path: string, object: object): Promise<Body>;
+  /** What nodes, and those who want to be one, asked for. */
+  audited(): Promise<readonly AuditedRequest[]>;
+}
+
+/** Who nodes are and what they send is of interest, nothing else. */
+const AUDIT_POLICY = {
+  apiVersion: `audit.${WORDS.apiGroupDomain}/v1`,
+  kind: 'Policy',
+  omitStages: ['RequestReceived'],
+  rules: [{ level: 'Metadata', userGroups: ['system:nodes', 'system:bootstrappers'] }, { level: 'None' }],
+};
+
+interface Files {
+  readonly dir: string;
+  readonly authority: Identity;
+  readonly admin: Identity;
+}
+
+async function writeFiles(dir: string): Promise<Files> {
+  const [from, until] = [new Date(Date.now() - DAY_MS), new Date(Date.now() + DAY_MS)];
+  const authority = createAuthority({ commonName: 'stock' }, from, until);
+  const issue = (commonName: string, organizations: readonly string[]): Identity =>
+    issueIdentity(authority, {
+      subject: { commonName, organizations },
+      extendedUsages: ['clientAuth', 'serverAuth'],
+      ipAddresses: ['127.0.0.1'],
+      notBefore: from,
+      notAfter: until,
+    });
+  const admin = issue('admin', ['system:masters']);
+  const pairs: Readonly<Record<string, Identity>> = {
+    ca: authority,
+    admin,
+    server: issue('server', []),
+    // By which the server proves itself to node agents.
+    client: issue('server', ['system:masters']),
+  };
+  for (const [name, { certificate, key }] of Object.entries(pairs)) {
+    await writeFile(`${dir}/${name}.crt`, certificate);
+    await writeFile(`${dir}/${name}.key`, key);
+  }
+  await writeFile(`${dir}/admin.pem`, `${admin.certificate}${admin.key}`);
+  const accounts = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+  await writeFile(`${dir}/accounts.key`, accounts.export({ type: 'pkcs1', format: 'pem' }));
+  await writeFile(`${dir}/audit.json`, JSON.stringify(AUDIT_POLICY));
+  return { dir, authority, admin };
+}
+
+const flags = (dir: string, port: number, etcd: string): readonly string[] => [
+  `--etcd-servers=${etcd}`,
+  '--bind-address=127.0.0.1',
+  `--secure-port=${port}`,
+  '--advertise-address=192.0.2.1',
+  `--cert-dir=${dir}`,
+  `--tls-cert-file=${dir}/server.crt`,
+  `--tls-private-key-file=${dir}/server.key`,
+  `--client-ca-file=${dir}/ca.crt`,
+  '--enable-bootstrap-token-auth',
+  '--authorization-mode=Node,RBAC',
+  '--enable-admission-plugins=NodeRestriction',
+  '--allow-privileged',
+  '--feature-gates=BoundServiceAccountTokenVolume=true,EphemeralContainers=true',
+  `--service-account-issuer=https://${WORDS.apiService}.default.svc`,
+  `--service-account-key-file=${dir}/accounts.key`,
+  `--service-account-signing-key-file=${dir}/accounts.key`,
+  '--service-cluster-ip-range=10.0.0.0/24',
+  `--${AGENT}-client-certificate=${dir}/client.crt`,
+  `--${AGENT}-client-key=${dir}/client.key`,
+  `--${AGENT}-certificate-authority=${dir}/ca.crt`,
+  `--${AGENT}-preferred-address-types=InternalIP`,
+  `--audit-policy-file=${dir}/audit.json`,
+  `--audit-log-path=${dir}/audit.log`,
+  '--shutdown-delay-duration=0s',
+];
+
+/** What controllers make in a namespace, without which no pod gets in. */
+async function furnish(server: StockServer): Promise<void> {
+  const path = '/api/v1/namespaces/default';
+  await server.create(`${path}/serviceaccounts`, { metadata: { name: 'default' } });
+  const data = { 'ca.crt': server.authority.certificate };
+  await server.create(`${path}/configmaps`, { metadata: { name: 'kube-root-ca.crt' }, data });
+}
+
+export async function startStockServer(): Promise<StockServer> {
+  await using started = new AsyncDisposableStack();
+  const { path: dir } = started.use(await createTempDir('na-stock-'));
+  const etcd = started.use(await startEtcd());
+  const port = await freePort();
+  const url = `https://127.0.0.1:${port}`;
+  const { authority, admin } = await writeFiles(dir);
+  const tls = { authority: authority.certificate, insecure: false };
+  const configFile = `${dir}/admin.json`;
+  await writeFile(configFile, formatPlatconfig({ server: url, tls }, { pairFile: `${dir}/admin.pem` }));
+  const connect = { ca: authority.certificate, cert: admin.certificate, key: admin.key };
+  const client = started.use(disposable(new Agent({ connect, allowH2: false, connections: 8 })));
+
+  async function call(
+    method: string,
+    path: string,
+    body?: unknown,
+    type = 'application/json',
+  ): Promise<Reply> {
+    const response = await request(url + path, {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type lists the methods
+      method: method as 'GET',
+      dispatcher: client.agent,
+      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': type } }),
+    });
+    const text = await response.body.text();
+    const json: unknown = text.startsWith('{') ? JSON.parse(text) : {};
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the server says is what is tested
+    return { status: response.statusCode, text, body: json as Body };
+  }
+
+  const stock = started.use(
+    await startStock({
+      program: `${inject('stockPrograms')}/kube-apiserver`,
+      args: flags(dir, port, etcd.urls.join()),
+      logFile: `${dir}/log`,
+      isReady: async () => (await call('GET', '/readyz')).status === 200,
+    }),
+  );
+  const all = started.move();
+  const server: StockServer = {
+    url,
+    dir,
+    authority,
+    configFile,
+    process: stock,
+    call,
+    async create(path, object) {
+      const { status, text, body } = await call('POST', path, object);
+      if (status !== 201) throw new Error(`POST ${path}: ${status} ${text}`);
+      return body;
+    },
+    async audited() {
+      const text = await readFile(`${dir}/audit.log`, 'utf8');
+      const lines = text.split('\n').filter((line) => line !== '');
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server's own form
+      return lines.map((line) => JSON.parse(line) as AuditedRequest);
+    },
+    [Symbol.asyncDispose]: () => all.disposeAsync(),
+  };
+  await furnish(server);
+  return server;
+}
+
+const disposable = (agent: Agent): { readonly agent: Agent } & AsyncDisposable => ({
+  agent,
+  [Symbol.asyncDispose]: () => agent.destroy(),
+});

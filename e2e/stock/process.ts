@@ -1,0 +1,66 @@
+/** One of upstream's programs as a process of a test: what it says goes to a file, and it ends with the test. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { asError } from '#api/kit/clock.ts';
+import { eventually } from '../../testing/wait.ts';
+
+const STOP_TIMEOUT_MS = 20_000;
+const LOG_TAIL = 8_000;
+
+export interface StockProcess extends AsyncDisposable {
+  /** What it said so far, also before it was started again. */
+  log(): Promise<string>;
+  /** Starts it again, and waits until it is ready. @throws Error with the end of its log */
+  start(): Promise<void>;
+  stop(signal?: NodeJS.Signals): Promise<void>;
+}
+
+export interface StockProcessOptions {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly logFile: string;
+  /** Beside `PATH`; nothing else is passed on. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly isReady: () => Promise<boolean>;
+}
+
+/** @throws Error with the end of its log, when it does not become ready within a minute */
+export async function startStock(options: StockProcessOptions): Promise<StockProcess> {
+  const { program, args, logFile, env = {}, isReady } = options;
+  let child: ChildProcess | undefined;
+  const hasEnded = (): boolean => child === undefined || child.exitCode !== null || child.signalCode !== null;
+  const log = (): Promise<string> => readFile(logFile, 'utf8');
+
+  async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
+    if (child === undefined || hasEnded()) return;
+    const ended = once(child, 'exit');
+    const running = child;
+    running.kill(signal);
+    const late = setTimeout(() => running.kill('SIGKILL'), STOP_TIMEOUT_MS);
+    await ended;
+    clearTimeout(late);
+  }
+
+  async function start(): Promise<void> {
+    const output = openSync(logFile, 'a');
+    child = spawn(program, args, {
+      stdio: ['ignore', output, output],
+      env: { PATH: process.env['PATH'] ?? '', ...env },
+    });
+    closeSync(output);
+    try {
+      await eventually(async () => hasEnded() || (await isReady()), { timeoutMs: 60_000, intervalMs: 100 });
+      if (hasEnded()) throw new Error(`it ended with ${String(child.exitCode ?? child.signalCode)}`);
+    } catch (thrown) {
+      await stop('SIGKILL');
+      const tail = (await log()).slice(-LOG_TAIL);
+      throw new Error(`${basename(program)}: ${asError(thrown).message}\n${tail}`, { cause: thrown });
+    }
+  }
+
+  await start();
+  return { log, start, stop, [Symbol.asyncDispose]: () => stop() };
+}

@@ -1,0 +1,98 @@
+#!/bin/sh
+# Builds upstream's node agent and API server from the sources that Debian has of them, once, and prints the folder in
+# which both lie. Building takes a quarter to half an hour, as root because packages may be missing.
+#   sh scripts/stock-programs.sh
+# What it is doing goes to standard error; the folder is the only line on standard output.
+set -eu
+
+say() { printf 'stock programs: %s\n' "$*" >&2; }
+fail() {
+  say "$*"
+  exit 1
+}
+has() { command -v "$1" >/dev/null 2>&1; }
+
+folder=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/nodeagent/stock
+programs='kubelet kube-apiserver'
+complete() {
+  for program in $programs; do [ -x "$folder/$program" ] || return 1; done
+}
+if complete; then
+  printf '%s\n' "$folder"
+  exit 0
+fi
+
+has apt-get || fail "there is no apt-get here: put $programs of one release into $folder"
+mkdir -p "$folder"
+# Two runs at once would build the same.
+has flock || fail 'missing: flock'
+exec 9>"$folder/lock"
+flock 9
+if complete; then
+  printf '%s\n' "$folder"
+  exit 0
+fi
+
+missing=
+need() { has "$2" || missing="$missing $1"; }
+need golang-go go
+need rsync rsync
+need make make
+need gcc gcc
+if [ -n "$missing" ]; then
+  [ "$(id -u)" -eq 0 ] || fail "missing:$missing (installing packages needs root)"
+  say "installing with apt-get:$missing"
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get -o DPkg::Lock::Timeout=120 update >&2
+  # shellcheck disable=SC2086 # one word per package
+  apt-get -o DPkg::Lock::Timeout=120 install -y --no-install-recommends $missing >&2 </dev/null
+fi
+
+work=$folder/build
+rm -rf "$work"
+mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/home"
+remove_work() { rm -rf "$work"; }
+trap remove_work EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# The machine's own mirror, by where it has a package of the same source from; its index of sources is read into a
+# folder of our own. apt-get checks the index's signature and what it downloads against the index.
+mirror=$(apt-get download --print-uris kubernetes-client 2>/dev/null | sed -n "s|^'\(.*\)/pool/main/.*|\1|p")
+[ -n "$mirror" ] || fail 'no package kubernetes-client is known here: run apt-get update on Debian 12'
+# shellcheck source=/dev/null # of the machine
+codename=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
+case $mirror in *-security) suite=$codename-security ;; *) suite=$codename ;; esac
+keyring=/usr/share/keyrings/debian-archive-keyring.gpg
+[ -e "$keyring" ] && signed="[signed-by=$keyring] " || signed=
+printf 'deb-src %s%s %s main\n' "$signed" "$mirror" "$suite" >"$work/sources.list"
+sources() {
+  apt-get -o Dir::Etc::sourcelist="$work/sources.list" -o Dir::Etc::sourceparts=/dev/null -o APT::Sandbox::User=root \
+    -o Dir::State::lists="$work/lists" -o Dir::Cache::archives="$work/archives" -o Dir::Cache::pkgcache= \
+    -o Dir::Cache::srcpkgcache= "$@" >&2
+}
+say "fetching the sources from $mirror"
+sources update
+(cd "$work" && sources source --download-only --only-source kubernetes)
+
+# Upstream's own archive without Debian's patches, which are few: stock is what upstream released.
+mkdir "$work/tree"
+tar -xzf "$work"/kubernetes_*.orig.tar.gz -C "$work/tree" --strip-components=1
+# Debian's 1.20.5+really1.20.2 is upstream's v1.20.2.
+version=v$(cd "$work" && printf '%s\n' kubernetes_*.orig.tar.gz | sed 's/^kubernetes_//; s/\.orig\..*//; s/^.*really//')
+say "building $programs of $version; this takes a while"
+targets=
+for program in $programs; do targets="$targets cmd/$program"; done
+# Nothing of the machine's own Go is used or changed, and other work goes first.
+(
+  cd "$work/tree"
+  env -u GOROOT HOME="$work/home" GOPATH="$work/tree/.go" GOFLAGS= GO111MODULE=off CGO_ENABLED=0 \
+    KUBE_GIT_VERSION="$version" KUBE_GIT_COMMIT=unknown KUBE_GIT_TREE_STATE=archive \
+    nice -n 19 make WHAT="${targets# }" >&2
+)
+for program in $programs; do
+  mv "$work/tree/_output/bin/$program" "$folder/$program.new"
+  mv "$folder/$program.new" "$folder/$program"
+done
+say "built: $folder"
+printf '%s\n' "$folder"
