@@ -57,8 +57,8 @@ function replaceItem(deps: ApplierDeps, key: string, item: StoredItem | undefine
   const { tree, log } = deps;
   const resource = tree.find(key);
   if (resource === undefined) {
-    if (item === undefined) tree.unclaimed.delete(key);
-    else tree.unclaimed.set(key, { revision: item.revision, bytes: item.value });
+    const value = item === undefined ? undefined : { revision: item.revision, bytes: item.value };
+    tree.unclaimed.replace(key, value);
     return;
   }
   const relative = key.slice(resource.storage.prefix.length);
@@ -74,8 +74,7 @@ function applyEvent({ tree, made, log }: ApplierDeps, event: StoreEvent): void {
   const { key, revision } = event;
   const resource = tree.find(key);
   if (resource === undefined) {
-    if (event.type === 'delete') tree.unclaimed.delete(key);
-    else tree.unclaimed.set(key, { revision, bytes: event.value });
+    tree.unclaimed.change({ key, revision, bytes: event.type === 'delete' ? undefined : event.value });
     return;
   }
   const relative = key.slice(resource.storage.prefix.length);
@@ -156,6 +155,7 @@ export function createApplier(deps: ApplierDeps): Applier {
 
   function forgetPast(): void {
     for (const resource of tree.resources.values()) resource.trim((history) => history.reset(revision));
+    tree.unclaimed.forgetPast(revision);
   }
 
   function replaceAll({ changed, gone, to }: Difference): void {

@@ -86,7 +86,7 @@ function createIntake(
   made: (key: string, stored: Buffer) => ApiObject | undefined,
 ): Intake {
   const onError = (error: unknown, key: string): void => log.error({ err: error, key }, UNREADABLE);
-  const tree = createTree({ onError });
+  const tree = createTree({ onError, revision: () => applier.revision });
   const retention = createRetention(
     { clock, holders: () => tree.resources.values() },
     { maxAgeMs: settings.historyMs, maxBytes: settings.historyBytes },

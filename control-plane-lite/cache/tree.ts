@@ -1,34 +1,31 @@
 /** Which cache a key belongs to. Keys that belong to none are kept as they came, for a resource that is defined
- *  later. */
+ *  later, with their last changes: custom resources are defined after their objects were read. */
 
 import type { FedResourceCache } from './resource-cache.ts';
 import { withoutRevision, withRevision } from './stored-form.ts';
-
-/** A value that no resource has claimed; `json`: its revision was put in already. */
-export interface Unclaimed {
-  readonly revision: number;
-  readonly bytes: Buffer;
-}
+import { createUnclaimed, type Unclaimed, type UnclaimedState } from './unclaimed.ts';
 
 export interface Tree {
   readonly resources: ReadonlyMap<string, FedResourceCache>;
-  readonly unclaimed: Map<string, Unclaimed>;
+  readonly unclaimed: UnclaimedState;
   /** The cache whose storage has a prefix of the key. */
   find(key: string): FedResourceCache | undefined;
-  /** Adds a cache and gives it what was unclaimed. */
+  /** Adds a cache and gives it what was unclaimed, with what is known of its past. */
   claim(resource: FedResourceCache): void;
-  /** Takes a cache away; its objects are unclaimed again. */
+  /** Takes a cache away; its objects are unclaimed again, without their past. */
   release(prefix: string): FedResourceCache | undefined;
 }
 
 export interface TreeDeps {
   /** Told of bytes under a resource's prefix that are no object. */
   readonly onError: (error: unknown, key: string) => void;
+  /** The newest revision that was applied. */
+  readonly revision: () => number;
 }
 
 export function createTree(deps: TreeDeps): Tree {
   const resources = new Map<string, FedResourceCache>();
-  const unclaimed = new Map<string, Unclaimed>();
+  const unclaimed = createUnclaimed();
   let last: FedResourceCache | undefined;
 
   function search(key: string): FedResourceCache | undefined {
@@ -39,10 +36,15 @@ export function createTree(deps: TreeDeps): Tree {
     return undefined;
   }
 
-  function claimItem(resource: FedResourceCache, key: string, { bytes, revision }: Unclaimed): void {
-    unclaimed.delete(key);
+  /** Puts in one value; `put` makes it a change that watches can be told of. */
+  function claimItem(
+    resource: FedResourceCache,
+    key: string,
+    { bytes, revision }: Unclaimed,
+    put: 'put' | 'replace',
+  ): void {
     try {
-      resource.replace(key.slice(resource.storage.prefix.length), revision, withRevision(bytes, revision));
+      resource[put](key.slice(resource.storage.prefix.length), revision, withRevision(bytes, revision));
     } catch (error) {
       deps.onError(error, key);
     }
@@ -61,15 +63,22 @@ export function createTree(deps: TreeDeps): Tree {
     claim(resource) {
       const { prefix } = resource.storage;
       resources.set(prefix, resource);
-      for (const [key, item] of unclaimed) if (key.startsWith(prefix)) claimItem(resource, key, item);
+      const { floor, items, changes } = unclaimed.take(prefix);
+      for (const [key, item] of items) claimItem(resource, key, item, 'replace');
+      resource.trim((history) => history.reset(floor ?? deps.revision()));
+      for (const { key, revision, bytes } of changes) {
+        if (bytes === undefined) resource.remove(key.slice(prefix.length), revision);
+        else claimItem(resource, key, { revision, bytes }, 'put');
+      }
     },
     release(prefix) {
       const resource = resources.get(prefix);
       resources.delete(prefix);
       if (last === resource) last = undefined;
       for (const { key, revision, json } of resource?.all() ?? []) {
-        unclaimed.set(prefix + key, { revision, bytes: withoutRevision(json) });
+        unclaimed.replace(prefix + key, { revision, bytes: withoutRevision(json) });
       }
+      unclaimed.released(prefix, deps.revision());
       return resource;
     },
   };
