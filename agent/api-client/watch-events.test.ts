@@ -14,7 +14,7 @@ async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Uin
 
 async function read(body: AsyncIterable<unknown>): Promise<readonly WatchEvent[]> {
   const events: WatchEvent[] = [];
-  for await (const event of watchEvents(body)) events.push(event);
+  for await (const event of watchEvents(body, () => undefined)) events.push(event);
   return events;
 }
 

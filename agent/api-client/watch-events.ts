@@ -1,6 +1,7 @@
-/** The events of a watch, from the bytes of its answer. Knows nothing of connections or of resuming. */
+/** The events of a watch in JSON, from the bytes of its answer. Knows nothing of connections or of resuming. */
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { readApiFailure } from './errors.ts';
+import type { Turns } from './turns.ts';
 
 export interface WatchEvent {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK';
@@ -15,7 +16,7 @@ export class WatchFormatError extends Error {
 }
 
 /** An event is a little larger than its object, and the largest object has 3 MiB. */
-const LONGEST_LINE_BYTES = 16 * 1024 * 1024;
+export const LONGEST_EVENT_BYTES: number = 16 * 1024 * 1024;
 const NEWLINE = 0x0a;
 const TYPES = ['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK'] as const;
 
@@ -31,9 +32,14 @@ export function parseWatchEvent(line: string): WatchEvent {
   if (typeof event !== 'object' || event === null || !('type' in event) || !('object' in event)) {
     throw new WatchFormatError('an event of the watch has no type or no object');
   }
-  const { object } = event;
-  if (event.type === 'ERROR') throw readApiFailure(500, object, 'the watch failed');
-  const type = TYPES.find((known) => known === event.type);
+  return asWatchEvent(event.type, event.object);
+}
+
+/** The event of a type and an object.
+ *  @throws ApiRequestError for the server's own failure, such as `Expired`; WatchFormatError */
+export function asWatchEvent(named: unknown, object: unknown): WatchEvent {
+  if (named === 'ERROR') throw readApiFailure(500, object, 'the watch failed');
+  const type = TYPES.find((known) => known === named);
   if (type === undefined || !isObject(object)) {
     throw new WatchFormatError('an event of the watch has an unknown type, or no object');
   }
@@ -46,7 +52,10 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
 
 /** Events in order, until the server ends the watch.
  *  @throws ApiRequestError, WatchFormatError; whatever the body throws when the connection breaks */
-export async function* watchEvents(body: AsyncIterable<unknown>): AsyncGenerator<WatchEvent, void> {
+export async function* watchEvents(
+  body: AsyncIterable<unknown>,
+  turns: Turns,
+): AsyncGenerator<WatchEvent, void> {
   let rest: Uint8Array[] = [];
   let restBytes = 0;
   for await (const chunk of body) {
@@ -55,12 +64,15 @@ export async function* watchEvents(body: AsyncIterable<unknown>): AsyncGenerator
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
       const line = Buffer.concat([...rest, chunk.subarray(start, end)]).toString('utf8');
       [rest, restBytes, start] = [[], 0, end + 1];
-      if (line.trim() !== '') yield parseWatchEvent(line);
+      if (line.trim() === '') continue;
+      yield parseWatchEvent(line);
+      const over = turns();
+      if (over !== undefined) await over;
     }
     if (start === chunk.length) continue;
     rest.push(chunk.subarray(start));
     restBytes += chunk.length - start;
-    if (restBytes > LONGEST_LINE_BYTES) throw new WatchFormatError('a line of the watch is too long');
+    if (restBytes > LONGEST_EVENT_BYTES) throw new WatchFormatError('a line of the watch is too long');
   }
   if (restBytes > 0) throw new WatchFormatError('the watch broke off within an event');
 }

@@ -1,8 +1,9 @@
 /** A short conversation with the API server about certificates; its failures are explained. */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import { type ApiClient, type ApiClientDeps, createApiClient } from '../api-client/client.ts';
+import { type ApiClient, createApiClient } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
+import type { ApiClientDeps } from '../api-client/sender.ts';
 import { explainFailure } from './explain.ts';
 import type { IssueDeps } from './follow-request.ts';
 import { askServerTime } from './server-time.ts';

@@ -1,8 +1,10 @@
 /** How the agent talks to the API server: its certificate, and the clients that its parts share. */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';
-import { type ApiClient, type ApiClientOptions, createApiClient } from '../api-client/client.ts';
+import { type ApiClient, createApiClient } from '../api-client/client.ts';
 import { deferredClient } from '../api-client/deferred-client.ts';
+import type { ApiClientOptions } from '../api-client/sender.ts';
+import { isProtobufType, JSON_TYPE, type WireForm } from '../api-client/wire-form.ts';
 import { type ClientCertificates, openClientCertificates } from '../certs/client-certificates.ts';
 import { heartbeatTimeoutMs } from '../registration/settings.ts';
 import { AGENT_VERSION } from '../version.ts';
@@ -47,12 +49,13 @@ export async function openApiClients(base: Base, stop: AbortSignal): Promise<Api
   );
   // Nothing has to be waited for then, and what is wrong with the files is told at once.
   if (config.bootstrapKubeconfig === '') await opening;
+  const form = await wireForm(base);
   const bucket = createTokenBucket(clock, { ratePerSecond: config.platAPIQPS, burst: config.platAPIBurst });
   const pace = (signal: AbortSignal): Promise<void> => bucket.take(signal);
   const made: ApiClient[] = [];
   const client = (options: Omit<ApiClientOptions, 'userAgent'>, more: object = {}): ApiClient => {
     const open = ({ clientConfig }: { readonly clientConfig: ResolvedClientConfig }): ApiClient =>
-      createApiClient({ ...deps, ...more }, clientConfig, { userAgent, ...options });
+      createApiClient({ ...deps, ...more }, clientConfig, { userAgent, ...form, ...options });
     const deferred = deferredClient(opening.then(open));
     made.push(deferred);
     return deferred;
@@ -67,6 +70,19 @@ export async function openApiClients(base: Base, stop: AbortSignal): Promise<Api
       await Promise.all(made.map((one) => one[Symbol.asyncDispose]()));
     },
   };
+}
+
+/** How all of them spell objects. What is neither JSON nor protobuf is JSON. */
+async function wireForm({ config, log, vocabulary }: Base): Promise<{ readonly protobuf?: WireForm }> {
+  const { contentType } = config;
+  if (!isProtobufType(contentType)) {
+    if (contentType !== JSON_TYPE) {
+      log.warn({ contentType }, 'Content type is not one that the agent speaks; it speaks JSON');
+    }
+    return {};
+  }
+  const { createApiProtobuf } = await import('#api/codec/api-protobuf.ts');
+  return { protobuf: { contentType, codec: createApiProtobuf(vocabulary) } };
 }
 
 async function keepFresh(opening: Promise<ClientCertificates>, signal: AbortSignal): Promise<void> {

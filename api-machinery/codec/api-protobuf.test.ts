@@ -9,6 +9,7 @@ import {
   parseTypeName,
   shapeOf,
   typeOf,
+  wireApiVersion,
 } from '../schema/registry.ts';
 import { VOCABULARIES } from '../vocabulary.ts';
 import { unwrapMessage, wrapMessage } from './api-protobuf/envelope.ts';
@@ -130,6 +131,22 @@ describe('round trips', () => {
         expect(protobuf.encodeMessage(typeRef, back).equals(bytes)).toBe(true);
       }),
       { numRuns: 15 },
+    );
+  });
+
+  test.each(typeRefs.filter((typeRef) => typeRef.endsWith('List')))('%s in steps, as at once', (typeRef) => {
+    const { packageName, typeName: kind } = parseTypeName(typeRef);
+    const meta = { apiVersion: wireApiVersion(packageName, plat), kind };
+    fc.assert(
+      fc.property(fc.gen(), (generate) => {
+        const object = objectOf(typeRef, 4, (arbitrary) => generate(() => arbitrary));
+        const bytes = protobuf.encode({ ...object, ...meta });
+        const steps = protobuf.decodeInSteps(bytes);
+        let step = steps.next();
+        while (step.done !== true) step = steps.next();
+        expect(step.value).toEqual(protobuf.decode(bytes));
+      }),
+      { numRuns: 5 },
     );
   });
 });

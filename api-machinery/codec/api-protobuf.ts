@@ -11,7 +11,7 @@ import {
 } from '../schema/registry.ts';
 import type { Vocabulary } from '../vocabulary.ts';
 import { type TypeMeta, unwrapMessage, wrapMessage } from './api-protobuf/envelope.ts';
-import { createPlanner, readMessage, writeMessage } from './api-protobuf/plan.ts';
+import { createPlanner, readMessage, readMessageInSteps, writeMessage } from './api-protobuf/plan.ts';
 import { ProtobufError } from './protobuf/error.ts';
 import { Reader, type ReaderLimits } from './protobuf/reader.ts';
 import { Writer } from './protobuf/writer.ts';
@@ -20,8 +20,11 @@ type JsonObject = Record<string, unknown>;
 
 /** Stricter than for local sockets: bodies come from strangers. */
 const LIMITS: ReaderLimits = { maxDepth: 100, maxBytes: 64 * 1024 * 1024, maxMessages: 250_000 };
+/** For answers of a server that the reader chose itself: a list of all that it has may be long. */
+const ANSWER_LIMITS: ReaderLimits = { ...LIMITS, maxBytes: 256 * 1024 * 1024, maxMessages: 4_000_000 };
 /** Objects inside of objects, each in an envelope of its own. */
 const MAX_EMBEDDED = 8;
+const UNNAMED: TypeMeta = { apiVersion: '', kind: '' };
 
 export interface ApiProtobuf {
   /** Type of a kind's objects: `core/v1.Pod`; `undefined` if it has no protobuf form. Types that all groups share,
@@ -38,6 +41,9 @@ export interface ApiProtobuf {
   /** The object of an envelope. `assumed` says what it is where it does not say so itself.
    *  @throws ProtobufError */
   decode(bytes: Buffer, assumed?: TypeMeta): JsonObject & TypeMeta;
+  /** The same of a server's answer, in steps between which others may have their turn: a list has one for each item.
+   *  @throws ProtobufError */
+  decodeInSteps(bytes: Buffer): Generator<undefined, JsonObject & TypeMeta>;
 }
 
 /** Whether objects of their own are of this type, and have a message. */
@@ -103,12 +109,31 @@ export function createApiProtobuf(vocabulary: Vocabulary): ApiProtobuf {
     }
   }
 
-  function decode(bytes: Buffer, assumed: TypeMeta = { apiVersion: '', kind: '' }): JsonObject & TypeMeta {
-    const { raw, contentEncoding, ...given } = unwrapMessage(bytes);
+  /** What an envelope holds, and what that is. */
+  function opened(
+    bytes: Buffer,
+    assumed: TypeMeta,
+    limits = LIMITS,
+  ): { readonly raw: Buffer; readonly meta: TypeMeta; readonly typeRef: string } {
+    const { raw, contentEncoding, ...given } = unwrapMessage(bytes, limits);
     if (contentEncoding !== '') throw new ProtobufError('Malformed', 'content encodings are not supported');
     const apiVersion = given.apiVersion === '' ? assumed.apiVersion : given.apiVersion;
     const kind = given.kind === '' ? assumed.kind : given.kind;
-    return { kind, apiVersion, ...decodeMessage(knownType({ apiVersion, kind }), raw) };
+    return { raw, meta: { kind, apiVersion }, typeRef: knownType({ apiVersion, kind }) };
+  }
+
+  function decode(bytes: Buffer, assumed: TypeMeta = UNNAMED): JsonObject & TypeMeta {
+    const { raw, meta, typeRef } = opened(bytes, assumed);
+    return { ...meta, ...decodeMessage(typeRef, raw) };
+  }
+
+  function* decodeInSteps(bytes: Buffer): Generator<undefined, JsonObject & TypeMeta> {
+    const { raw, meta, typeRef } = opened(bytes, UNNAMED, ANSWER_LIMITS);
+    // One of its own: others decode between the steps.
+    const reader = new Reader(ANSWER_LIMITS);
+    reader.reset(raw);
+    const object = yield* readMessageInSteps(planOf(parseTypeName(typeRef)), reader, {});
+    return { ...meta, ...object };
   }
 
   return {
@@ -117,5 +142,6 @@ export function createApiProtobuf(vocabulary: Vocabulary): ApiProtobuf {
     decodeMessage,
     encode: (object) => wrapMessage(object, encodeMessage(knownType(object), object)),
     decode,
+    decodeInSteps,
   };
 }

@@ -221,7 +221,7 @@ export interface AgentConfig {
   readonly platAPIQPS: number;
   /** Requests to the API server that may be sent at once. */
   readonly platAPIBurst: number;
-  /** Encoding of requests to the API server. */
+  /** Form of objects sent to the API server and asked of it; JSON for all that it takes in no other. */
   readonly contentType: string;
   /** Name of the node in place of the host name. */
   readonly hostnameOverride: string;

@@ -77,8 +77,8 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: VOCABULARIES.plat.protobufContentType,
     inFile: true,
     flags: [{ name: 'plat-api-content-type', deprecated: 'config-file', inSpec: true }],
-    acted: false,
-    help: 'Encoding of requests to the API server.',
+    acted: true,
+    help: 'Form of objects sent to the API server and asked of it; JSON for all that it takes in no other.',
   },
   {
     key: 'hostnameOverride',

@@ -2,7 +2,7 @@
  *  of a watch. Source: document 1, 2.6; facts README, Encodings. Pure. */
 import { Buffer } from 'node:buffer';
 import { ProtobufError } from '../protobuf/error.ts';
-import { Reader } from '../protobuf/reader.ts';
+import { Reader, type ReaderLimits } from '../protobuf/reader.ts';
 
 /** `k8s` and a zero. */
 export const PROTOBUF_PREFIX: Buffer = Buffer.from([0x6b, 0x38, 0x73, 0x00]);
@@ -74,12 +74,12 @@ const NONE: Buffer = Buffer.alloc(0);
 
 /** Takes an object out of its envelope.
  *  @throws ProtobufError `Malformed` if the bytes don't begin as they must, or what the reader says */
-export function unwrapMessage(bytes: Buffer): Envelope {
+export function unwrapMessage(bytes: Buffer, limits?: ReaderLimits): Envelope {
   if (!hasProtobufPrefix(bytes)) {
     const wanted = PROTOBUF_PREFIX.toString('hex');
     throw new ProtobufError('Malformed', `an object must begin with the bytes ${wanted}`);
   }
-  const reader = new Reader();
+  const reader = new Reader(limits);
   reader.reset(bytes.subarray(PROTOBUF_PREFIX.length));
   let meta: TypeMeta = { apiVersion: '', kind: '' };
   let raw = NONE;
@@ -129,7 +129,44 @@ export function watchFrame(type: string, object: Buffer): Buffer {
   return frame;
 }
 
-const FRAME_HEAD_BYTES = 4;
+export interface WatchMessage {
+  /** `ADDED`, `ERROR`… */
+  readonly type: string;
+  /** The object in its envelope; shares memory with the input. */
+  readonly object: Buffer;
+}
+
+/** Reads an event's message, without the length before it.
+ *  @throws ProtobufError */
+export function readWatchMessage(message: Buffer): WatchMessage {
+  const reader = new Reader();
+  reader.reset(message);
+  let type = '';
+  let object = NONE;
+  while (reader.more()) {
+    const tag = reader.tag();
+    if (tag === FIELD_1) type = reader.string();
+    else if (tag === FIELD_2) object = readRaw(reader, object);
+    else reader.skip(tag);
+  }
+  return { type, object };
+}
+
+/** The bytes of an embedded object. */
+function readRaw(reader: Reader, before: Buffer): Buffer {
+  const end = reader.enterMessage();
+  let raw = before;
+  while (reader.more()) {
+    const tag = reader.tag();
+    if (tag === FIELD_1) raw = reader.view();
+    else reader.skip(tag);
+  }
+  reader.leaveMessage(end);
+  return raw;
+}
+
+/** Bytes of a frame before its message: the message's length. */
+export const FRAME_HEAD_BYTES = 4;
 
 /** The events' messages in bytes made of whole frames: one message each for those who frame them otherwise, as
  *  WebSockets do. Nothing is copied.

@@ -126,14 +126,30 @@ function compareKeys(left: string, right: string): number {
 /** Reads fields into an object, up to the end of the message that the reader is in.
  *  @throws ProtobufError */
 export function readMessage(plan: MessagePlan, reader: Reader, into: JsonObject): JsonObject {
+  while (reader.more()) readNext(plan, reader, into);
+  return into;
+}
+
+/** The same in steps, of one field each: an item of a list is one.
+ *  @throws ProtobufError */
+export function* readMessageInSteps(
+  plan: MessagePlan,
+  reader: Reader,
+  into: JsonObject,
+): Generator<undefined, JsonObject> {
   while (reader.more()) {
-    const tag = reader.tag();
-    const field = plan.byNumber[tag >>> 3];
-    if (field === undefined) reader.skip(tag);
-    else if (field.tag === tag) readField(field, reader, into);
-    else readOtherwise(field, tag, reader, into);
+    readNext(plan, reader, into);
+    yield;
   }
   return into;
+}
+
+function readNext(plan: MessagePlan, reader: Reader, into: JsonObject): void {
+  const tag = reader.tag();
+  const field = plan.byNumber[tag >>> 3];
+  if (field === undefined) reader.skip(tag);
+  else if (field.tag === tag) readField(field, reader, into);
+  else readOtherwise(field, tag, reader, into);
 }
 
 function readField(field: FieldPlan, reader: Reader, into: JsonObject): void {

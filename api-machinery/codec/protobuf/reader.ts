@@ -35,7 +35,8 @@ const NO_BYTES: Buffer = Buffer.alloc(0);
 export class Reader {
   private readonly limits: ReaderLimits;
   private readonly scratch = new DataView(new ArrayBuffer(8));
-  private readonly keys: (KeptKey | undefined)[] = Array.from({ length: KEY_SLOTS }, () => undefined);
+  /** Made for the first key: most readers of envelopes never see one. */
+  private keys: (KeptKey | undefined)[] | undefined;
   private bytes: Buffer = NO_BYTES;
   private numbers: DataView = this.scratch;
   private position = 0;
@@ -202,6 +203,7 @@ export class Reader {
       return this.string();
     }
     const slot = this.slotOf(start, length);
+    this.keys ??= Array.from({ length: KEY_SLOTS }, () => undefined);
     const kept = this.keys[slot];
     if (kept !== undefined && this.startsWith(start, length, kept.bytes)) {
       this.position = start + length;

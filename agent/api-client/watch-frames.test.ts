@@ -1,0 +1,95 @@
+import { array, assert, asyncProperty, constantFrom, dictionary, nat, record, string } from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { watchFrame } from '#api/codec/api-protobuf/envelope.ts';
+import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { inTurns } from './turns.ts';
+import { type WatchEvent, watchEvents } from './watch-events.ts';
+import { watchFrameEvents } from './watch-frames.ts';
+
+const codec = createApiProtobuf(VOCABULARIES.plat);
+
+async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
+  let at = 0;
+  for (const size of sizes) {
+    yield bytes.subarray(at, at + size);
+    at += size;
+  }
+  await Promise.resolve();
+  yield bytes.subarray(at);
+}
+
+const noTurns = (): undefined => undefined;
+
+async function read(events: AsyncIterable<WatchEvent>): Promise<readonly WatchEvent[]> {
+  const found: WatchEvent[] = [];
+  for await (const event of events) found.push(event);
+  return found;
+}
+
+const configMaps = record({
+  kind: constantFrom('ConfigMap' as const),
+  apiVersion: constantFrom('v1' as const),
+  metadata: record({ name: string({ minLength: 1 }), resourceVersion: string({ minLength: 1 }) }),
+  data: dictionary(string(), string(), { minKeys: 1, maxKeys: 3 }),
+});
+const events = array(record({ type: constantFrom('ADDED', 'MODIFIED', 'DELETED'), object: configMaps }));
+
+describe('watchFrameEvents', () => {
+  test('reads the events that a watch in JSON has, wherever the bytes are cut', async () => {
+    await assert(
+      asyncProperty(events, array(nat(60), { maxLength: 12 }), async (given, sizes) => {
+        const frames = Buffer.concat(given.map(({ type, object }) => watchFrame(type, codec.encode(object))));
+        const lines = Buffer.from(given.map((event) => `${JSON.stringify(event)}\n`).join(''));
+        const inFrames = await read(watchFrameEvents(cut(frames, sizes), codec, noTurns));
+        expect(inFrames).toEqual(await read(watchEvents(cut(lines, sizes), noTurns)));
+      }),
+    );
+  });
+
+  const added = watchFrame('ADDED', codec.encode({ kind: 'ConfigMap', apiVersion: 'v1' }));
+  test.each([
+    ['ends within an event', added.subarray(0, 9), 'broke off within an event'],
+    ['ends within a length', Buffer.concat([added, Buffer.alloc(2)]), 'broke off within an event'],
+    ['has an event that is too long', Buffer.from('ffffffff', 'hex'), 'too long'],
+    [
+      'has an event of another kind',
+      watchFrame('NEW', codec.encode({ kind: 'Pod', apiVersion: 'v1' })),
+      'unknown type',
+    ],
+    ['has an object without an envelope', watchFrame('ADDED', Buffer.from('{}')), 'not protobuf'],
+  ])('refuses a watch that %s', async (_what, bytes, message) => {
+    await expect(read(watchFrameEvents(cut(bytes, []), codec, noTurns))).rejects.toMatchObject({
+      name: 'WatchFormatError',
+      message: expect.stringContaining(message) as string,
+    });
+  });
+
+  test('lets others have a turn between two events', async () => {
+    const frames = Buffer.concat(Array.from({ length: 20 }, () => added));
+    let asked = 0;
+    await read(
+      watchFrameEvents(cut(frames, []), codec, () => {
+        asked += 1;
+        return asked % 2 === 0 ? Promise.resolve() : undefined;
+      }),
+    );
+    expect(asked).toBe(20);
+  });
+});
+
+describe('inTurns', () => {
+  test('reads a long list in as many steps as it has items, as if at once', async () => {
+    const items = Array.from({ length: 500 }, (_, name) => ({ metadata: { name: `p${name}` } }));
+    const list = { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '5' }, items };
+    const bytes = codec.encode(list);
+    let steps = 0;
+    const found = await inTurns(codec.decodeInSteps(bytes), () => {
+      steps += 1;
+      return undefined;
+    });
+    expect(found).toEqual(codec.decode(bytes));
+    expect(found).toMatchObject({ metadata: { resourceVersion: '5' }, items: { length: 500 } });
+    expect(steps).toBeGreaterThanOrEqual(500);
+  });
+});
