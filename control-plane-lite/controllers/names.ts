@@ -3,6 +3,7 @@
 
 /** In the order in which they are told. Not every one that upstream has: only what this server has. */
 export const CONTROLLER_NAMES = [
+  'attachdetach',
   'bootstrapsigner',
   'clusterrole-aggregation',
   'cronjob',

@@ -1,6 +1,7 @@
 /** The controllers that make pods happen. They share one index of the pods. */
 
 import type { ServerConfig } from '../config/settings.ts';
+import { runAttachDetach } from '../controllers/attach-detach/controller.ts';
 import { runCronJobs } from '../controllers/cron-job/controller.ts';
 import { runDaemonSets } from '../controllers/daemon-set/controller.ts';
 import { runDeployments } from '../controllers/deployment/controller.ts';
@@ -35,6 +36,7 @@ type Run = (deps: WorkloadDeps, signal: AbortSignal, shared: Shared) => Promise<
 
 /** By the name that `--controllers` has for them. */
 const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
+  attachdetach: runAttachDetach,
   cronjob: runCronJobs,
   daemonset: runDaemonSets,
   deployment: runDeployments,

@@ -1,0 +1,217 @@
+/** Has volumes attached to the nodes whose pods want them, and detached where none does any more. One worker a volume,
+ *  so that no two nodes get one that may only be on one of them. */
+import type { Resource } from '../../resources/contract.ts';
+import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { createHands } from '../workloads-kit/family.ts';
+import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { type AttachAction, decideAttachments, FORCE_DETACH_MS, type Place } from './decide.ts';
+import { type AttachHands, executeAttach, executeDetach, executeReport, executeUnreport } from './execute.ts';
+import type { SeenPlace } from './known.ts';
+import type { Telling } from './messages.ts';
+import { type Attachable, attachWords, type UsingPod } from './model.ts';
+import { type AttachState, followAttachments } from './state.ts';
+
+interface Parts extends AttachHands {
+  readonly deps: WorkloadDeps;
+  readonly pods: Resource;
+  readonly state: AttachState;
+  readonly loop: KeyLoop;
+  /** By volume. */
+  readonly memories: Map<string, Memories>;
+  /** Since when the volume of an attachment is gone, in monotonic ms. */
+  readonly lostSince: Map<string, number>;
+}
+
+/** Keys of volumes and lost attachments in one queue. */
+const LOST = 'lost ';
+const VOLUME = 'volume ';
+
+/** What is remembered of a volume at a place between two looks. */
+interface Memory {
+  /** Since when nobody wants it there, in monotonic ms; absent: somebody does. */
+  readonly unwantedSinceMs?: number;
+  /** What was told last. */
+  readonly told?: string;
+}
+
+/** By node. */
+type Memories = Map<string, Memory>;
+
+function placeOf({ unique }: Attachable, seen: SeenPlace, unwantedSinceMs: number): Place {
+  const { nodeName, node, attachment, pods } = seen;
+  return {
+    nodeName,
+    pods,
+    unwantedSinceMs,
+    ...(attachment === undefined ? {} : { attachment }),
+    ...(node === undefined
+      ? {}
+      : {
+          node: {
+            managed: node.managed,
+            outOfService: node.outOfService,
+            inUse: node.inUse.includes(unique),
+            reported: node.reported.includes(unique),
+          },
+        }),
+  };
+}
+
+/** What is still worth remembering of the places that there are now. */
+function remember(places: readonly SeenPlace[], before: Memories, nowMs: number): Memories {
+  return new Map(
+    places.map(({ nodeName, node, pods }): [string, Memory] => {
+      const { unwantedSinceMs = nowMs, ...rest } = before.get(nodeName) ?? {};
+      return [nodeName, node !== undefined && pods.length > 0 ? rest : { unwantedSinceMs }];
+    }),
+  );
+}
+
+function tell(
+  { deps, hands, pods }: Parts,
+  type: 'Normal' | 'Warning',
+  reason: string,
+  tellings: readonly Telling[],
+): void {
+  for (const { pod, message } of tellings) {
+    const object = deps.cache.resource(pods.storage).get(pod.key)?.object();
+    if (object?.metadata.uid === pod.uid) hands.events.record(object, type, reason, message);
+  }
+}
+
+const attachedTellings = ({ label }: Attachable, pods: readonly UsingPod[]): readonly Telling[] =>
+  pods.map((pod) => ({ pod, message: `AttachVolume.Attach succeeded for volume "${label}"` }));
+
+async function execute(
+  parts: Parts,
+  volume: Attachable,
+  action: AttachAction,
+  memories: Memories,
+): Promise<void> {
+  const { unique } = volume;
+  const { nodeName } = action;
+  switch (action.kind) {
+    case 'attach':
+      await executeAttach(parts, volume, nodeName);
+      parts.deps.log.info({ volume: volume.label, node: nodeName }, 'Attachment was asked for');
+      return;
+    case 'report':
+      if (!(await executeReport(parts, unique, nodeName))) return;
+      memories.delete(nodeName);
+      tell(parts, 'Normal', 'SuccessfulAttachVolume', attachedTellings(volume, action.pods));
+      return;
+    case 'unreport':
+      await executeUnreport(parts, unique, nodeName, action.forced);
+      return;
+    case 'detach':
+      if (!(await executeUnreport(parts, unique, nodeName, action.forced))) return;
+      await executeDetach(parts, action.attachment);
+      parts.deps.log.info(
+        { volume: volume.label, node: nodeName, forced: action.forced },
+        'Volume is to be detached',
+      );
+      return;
+    case 'tell':
+      if (memories.get(nodeName)?.told === action.mark) return;
+      memories.set(nodeName, { told: action.mark });
+      tell(parts, 'Warning', 'FailedAttachVolume', action.tellings);
+      return;
+    default:
+      action satisfies never;
+  }
+}
+
+async function visitVolume(parts: Parts, unique: string): Promise<number | undefined> {
+  const { state, deps, memories } = parts;
+  const volume = state.attachable(unique);
+  if (volume === undefined) return undefined;
+  const monotonicMs = deps.clock.monotonic();
+  const seen = state.places(volume);
+  const remembered = remember(seen, memories.get(unique) ?? new Map<string, Memory>(), monotonicMs);
+  if (remembered.size > 0) memories.set(unique, remembered);
+  else memories.delete(unique);
+  const { actions, recheckMs } = decideAttachments({
+    volume,
+    places: seen.map((place) =>
+      placeOf(volume, place, remembered.get(place.nodeName)?.unwantedSinceMs ?? monotonicMs),
+    ),
+    monotonicMs,
+    nowMs: deps.clock.now(),
+    trustOutOfService: deps.gates.has('NodeOutOfServiceVolumeDetach'),
+  });
+  if (actions.some(({ kind }) => kind !== 'tell')) parts.loop.expect(`${VOLUME}${unique}`);
+  for (const action of actions) await execute(parts, volume, action, remembered);
+  return recheckMs;
+}
+
+/** Attachments that this controller may have made bear names that are made of hashes. */
+const OWN_NAME = /^csi-[0-9a-f]{64}$/;
+
+/** The volume of an attachment is gone: nobody can want it, and nobody can say any more whether it is in use. */
+async function visitLost(parts: Parts, name: string): Promise<number | undefined> {
+  const { state, deps, lostSince } = parts;
+  const attachment = state.lost(name);
+  const isOurs =
+    attachment !== undefined &&
+    !attachment.deleting &&
+    OWN_NAME.test(name) &&
+    state.node(attachment.nodeName)?.managed !== false;
+  if (!isOurs) {
+    lostSince.delete(name);
+    return undefined;
+  }
+  const nowMs = deps.clock.monotonic();
+  const sinceMs = lostSince.get(name) ?? nowMs;
+  lostSince.set(name, sinceMs);
+  const leftMs = FORCE_DETACH_MS - (nowMs - sinceMs);
+  if (leftMs > 0) return leftMs;
+  await executeDetach(parts, attachment);
+  return undefined;
+}
+
+/** Works until the signal fires. */
+export async function runAttachDetach(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
+  const { cache, vocabulary } = deps;
+  const storage = `storage.${vocabulary.apiGroupDomain}/v1`;
+  const pods = findResource(deps, 'v1', 'pods');
+  const claims = findResource(deps, 'v1', 'persistentvolumeclaims');
+  const volumes = findResource(deps, 'v1', 'persistentvolumes');
+  const nodes = findResource(deps, 'v1', 'nodes');
+  const attachments = findResource(deps, storage, 'volumeattachments');
+  const drivers = findResource(deps, storage, 'csidrivers');
+  if (!pods || !claims || !volumes || !nodes || !attachments || !drivers) return;
+  const words = attachWords(vocabulary);
+  const hands = createHands(deps, 'attachdetach-controller', signal);
+  const loop = createKeyLoop(deps, (key) =>
+    key.startsWith(LOST)
+      ? visitLost(parts, key.slice(LOST.length))
+      : visitVolume(parts, key.slice(VOLUME.length)),
+  );
+  const state = followAttachments(
+    {
+      pods: cache.resource(pods.storage),
+      claims: cache.resource(claims.storage),
+      volumes: cache.resource(volumes.storage),
+      nodes: cache.resource(nodes.storage),
+      attachments: cache.resource(attachments.storage),
+      drivers: cache.resource(drivers.storage),
+    },
+    words,
+    {
+      onVolume: (unique) => loop.due(`${VOLUME}${unique}`),
+      onLost: (attachment) => loop.due(`${LOST}${attachment}`),
+    },
+  );
+  const parts: Parts = {
+    deps,
+    pods,
+    hands,
+    nodes,
+    attachments,
+    state,
+    loop,
+    memories: new Map(),
+    lostSince: new Map(),
+  };
+  await loop.run(signal, state);
+}

@@ -1,0 +1,137 @@
+/** What is known of volumes and of those who want them, found by the name that nodes know a volume by. Pure. */
+import { attachmentName, parseCsiVolumeName } from '#api/meta/volume-names.ts';
+import type { PersistentVolume } from '#api/schema/gen/core-v1.ts';
+import type { ApiObject } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
+import { createIndex, type Indexed } from '../workloads-kit/indexed.ts';
+import {
+  type Attachable,
+  type Attachment,
+  type AttachNode,
+  type AttachWords,
+  attachableOfVolume,
+  type BoundClaim,
+  type Use,
+  type UsingPod,
+} from './model.ts';
+
+/** A volume on a node, as far as it is seen. */
+export interface SeenPlace {
+  readonly nodeName: string;
+  readonly node?: AttachNode;
+  readonly attachment?: Attachment;
+  /** Those that want it there. */
+  readonly pods: readonly UsingPod[];
+}
+
+export interface KnownVolume {
+  readonly name: string;
+  readonly claimUid: string;
+  readonly attachable: Attachable;
+}
+
+export interface Known {
+  readonly pods: Indexed<UsingPod>;
+  readonly claims: Indexed<BoundClaim>;
+  readonly volumes: Indexed<KnownVolume>;
+  readonly nodes: Indexed<AttachNode>;
+  readonly attachments: Indexed<Attachment>;
+  /** Names of drivers whose volumes are not attached. */
+  readonly unattached: Set<string>;
+}
+
+export const onNode = (name: string): string => `node ${name}`;
+const ofClaim = (key: string): string => `claim ${key}`;
+export const ofVolume = (name: string): string => `volume ${name}`;
+const named = (unique: string): string => `named ${unique}`;
+
+export const createKnown = (): Known => ({
+  pods: createIndex(({ nodeName, uses }) => [
+    onNode(nodeName),
+    ...uses.map((use) => (use.kind === 'claim' ? ofClaim(use.key) : named(use.volume.unique))),
+  ]),
+  claims: createIndex(({ volumeName }) => [ofVolume(volumeName)]),
+  volumes: createIndex(({ attachable }) => [named(attachable.unique)]),
+  nodes: createIndex(({ reported }) => reported.map(named)),
+  attachments: createIndex(({ nodeName, volumeName }) => [onNode(nodeName), ofVolume(volumeName)]),
+  unattached: new Set(),
+});
+
+/** The volume that a pod's claim stands for. */
+function volumeOfClaim(
+  { claims, volumes }: Known,
+  use: Use & { readonly kind: 'claim' },
+): KnownVolume | undefined {
+  const claim = claims.get(use.key);
+  if (claim === undefined || (use.madeFor !== undefined && claim.controller !== use.madeFor))
+    return undefined;
+  const volume = volumes.get(claim.volumeName);
+  return volume?.claimUid === claim.uid ? volume : undefined;
+}
+
+export const uniqueOfUse = (known: Known, use: Use): string | undefined =>
+  use.kind === 'inline' ? use.volume.unique : volumeOfClaim(known, use)?.attachable.unique;
+
+function isAttached({ unattached }: Known, { attacher }: Attachable): boolean {
+  return attacher === undefined || !unattached.has(attacher.driver);
+}
+
+/** Pods that have the volume among theirs, whether they want it or not. */
+function* podsOf(known: Known, unique: string): Generator<UsingPod> {
+  yield* known.pods.of(named(unique)).values();
+  for (const volume of known.volumes.of(named(unique)).values()) {
+    for (const claim of known.claims.of(ofVolume(volume.name)).values()) {
+      for (const pod of known.pods.of(ofClaim(claim.key)).values()) {
+        if (pod.uses.some((use) => uniqueOfUse(known, use) === unique)) yield pod;
+      }
+    }
+  }
+}
+
+export function placesOf(known: Known, volume: Attachable): readonly SeenPlace[] {
+  const { attacher, unique } = volume;
+  const pods = isAttached(known, volume) ? [...new Set(podsOf(known, unique))] : [];
+  const byNode = Map.groupBy(pods, ({ nodeName }) => nodeName);
+  const names = new Set(byNode.keys());
+  for (const { name } of known.nodes.of(named(unique)).values()) names.add(name);
+  for (const { name } of known.volumes.of(named(unique)).values()) {
+    for (const { nodeName } of known.attachments.of(ofVolume(name)).values()) names.add(nodeName);
+  }
+  return [...names].map((nodeName): SeenPlace => {
+    const node = known.nodes.get(nodeName);
+    const attachment =
+      attacher && known.attachments.get(attachmentName(attacher.driver, attacher.handle, nodeName));
+    const wanting = (byNode.get(nodeName) ?? []).filter(({ ended }) => !ended || node?.keepsVolumes === true);
+    return {
+      nodeName,
+      pods: wanting,
+      ...(node === undefined ? {} : { node }),
+      ...(attachment === undefined ? {} : { attachment }),
+    };
+  });
+}
+
+export function attachableNamed(
+  known: Known,
+  { domain }: AttachWords,
+  unique: string,
+): Attachable | undefined {
+  const [volume] = known.volumes.of(named(unique)).values();
+  if (volume !== undefined) return volume.attachable;
+  for (const pod of known.pods.of(named(unique)).values()) {
+    const use = pod.uses.find((each) => each.kind === 'inline' && each.volume.unique === unique);
+    if (use?.kind === 'inline') return use.volume;
+  }
+  const csi = parseCsiVolumeName(domain, unique);
+  if (csi !== undefined)
+    return { unique, label: unique, exclusive: false, attacher: { ...csi, volumeName: '' } };
+  const isOwn = ['iscsi', 'fc', 'rbd'].some((source) => unique.startsWith(`${domain}/${source}/`));
+  return isOwn ? { unique, label: unique, exclusive: false } : undefined;
+}
+
+export function readVolume(object: ApiObject, words: AttachWords): KnownVolume | undefined {
+  const volume = typed<PersistentVolume>(object);
+  const attachable = attachableOfVolume(volume, words);
+  if (attachable === undefined) return undefined;
+  return { name: object.metadata.name ?? '', claimUid: volume.spec?.claimRef?.uid ?? '', attachable };
+}

@@ -1,0 +1,34 @@
+/** What pods are told whose volume can't be attached. Pure. Source: upstream's attach/detach reconciler, release 1.24. */
+import type { UsingPod } from './model.ts';
+
+/** What one pod is told. */
+export interface Telling {
+  readonly pod: UsingPod;
+  readonly message: string;
+}
+
+/** Nobody is told names of pods in other namespaces. */
+function usersFor(pod: UsingPod, others: readonly UsingPod[]): string {
+  const near = others.filter(({ namespace }) => namespace === pod.namespace);
+  const far = others.length - near.length;
+  if (near.length === 0) return `${far} pod(s) in different namespaces`;
+  const names = `pod(s) ${near.map(({ name }) => name).join(', ')}`;
+  return far === 0 ? names : `${names} and ${far} pod(s) in different namespaces`;
+}
+
+/** `others`: pods that use the volume on the nodes that have it. */
+export const multiAttach = (
+  label: string,
+  pods: readonly UsingPod[],
+  others: readonly UsingPod[],
+): readonly Telling[] =>
+  pods.map((pod) => {
+    const why =
+      others.length === 0
+        ? `Volume is already exclusively attached to one node and can't be attached to another`
+        : `Volume is already used by ${usersFor(pod, others)}`;
+    return { pod, message: `Multi-Attach error for volume "${label}" ${why}` };
+  });
+
+export const attachFailed = (label: string, pods: readonly UsingPod[], reason: string): readonly Telling[] =>
+  pods.map((pod) => ({ pod, message: `AttachVolume.Attach failed for volume "${label}" : ${reason}` }));

@@ -1,0 +1,209 @@
+/** Pods, claims, volumes, nodes and attachments as the cache has them; tells which volumes a change concerns. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Node, PersistentVolumeClaim, Pod } from '#api/schema/gen/core-v1.ts';
+import type { CSIDriver, VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
+import type { ResourceCache, WatchHandle } from '../../cache/contract.ts';
+import type { ApiObject } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
+import type { Indexed } from '../workloads-kit/indexed.ts';
+import {
+  attachableNamed,
+  createKnown,
+  type Known,
+  ofVolume,
+  onNode,
+  placesOf,
+  readVolume,
+  type SeenPlace,
+  uniqueOfUse,
+} from './known.ts';
+import {
+  type Attachable,
+  type Attachment,
+  type AttachNode,
+  type AttachWords,
+  attachmentFacts,
+  attachNode,
+  boundClaim,
+  type UsingPod,
+  usingPod,
+} from './model.ts';
+
+export interface AttachSources {
+  readonly pods: Pick<ResourceCache, 'follow'>;
+  readonly claims: Pick<ResourceCache, 'follow'>;
+  readonly volumes: Pick<ResourceCache, 'follow'>;
+  readonly nodes: Pick<ResourceCache, 'follow'>;
+  readonly attachments: Pick<ResourceCache, 'follow'>;
+  readonly drivers: Pick<ResourceCache, 'follow'>;
+}
+
+/** What has to be looked at. */
+export interface AttachListener {
+  /** The volume with this name on nodes. */
+  readonly onVolume: (unique: string) => void;
+  /** An attachment of a volume that is not known. */
+  readonly onLost: (attachment: string) => void;
+}
+
+export interface AttachState extends WatchHandle {
+  /** What the name stands for; also if nothing is left but a node that tells of it. */
+  attachable(unique: string): Attachable | undefined;
+  places(volume: Attachable): readonly SeenPlace[];
+  node(name: string): AttachNode | undefined;
+  /** An attachment of a volume that is not known. */
+  lost(name: string): Attachment | undefined;
+}
+
+/** Keeps what is known of an object and tells what was known before; what says nothing new is told to nobody. */
+function keep<T>(
+  source: Pick<ResourceCache, 'follow'>,
+  index: Indexed<T>,
+  read: (object: ApiObject) => T | undefined,
+  onChange: (before: T | undefined, now: T | undefined) => void,
+): WatchHandle {
+  return source.follow(({ type, current }) => {
+    const now = type === 'DELETED' ? undefined : read(current.object());
+    const before = index.get(current.key);
+    if (isDeepStrictEqual(before, now)) return;
+    index.set(current.key, now);
+    onChange(before, now);
+  });
+}
+
+interface Due {
+  uses(pod: UsingPod | undefined): void;
+  volume(name: string | undefined): void;
+  attachment(attachment: Attachment | undefined): void;
+}
+
+function createDue(known: Known, { onVolume, onLost }: AttachListener): Due {
+  const due: Due = {
+    uses(pod) {
+      for (const use of pod?.uses ?? []) {
+        const unique = uniqueOfUse(known, use);
+        if (unique !== undefined) onVolume(unique);
+      }
+    },
+    volume(name) {
+      const volume = name === undefined ? undefined : known.volumes.get(name);
+      if (volume !== undefined) onVolume(volume.attachable.unique);
+    },
+    attachment(attachment) {
+      if (attachment === undefined) return;
+      if (known.volumes.get(attachment.volumeName) === undefined) onLost(attachment.name);
+      else due.volume(attachment.volumeName);
+    },
+  };
+  return due;
+}
+
+function followDrivers(
+  { drivers }: AttachSources,
+  { unattached, volumes }: Known,
+  onVolume: AttachListener['onVolume'],
+): WatchHandle {
+  return drivers.follow(({ type, current }) => {
+    const { spec } = typed<CSIDriver>(current.object());
+    const isOff = type !== 'DELETED' && spec.attachRequired === false;
+    if (isOff === unattached.has(current.name)) return;
+    if (isOff) unattached.add(current.name);
+    else unattached.delete(current.name);
+    for (const { attachable } of volumes.values()) {
+      if (attachable.attacher?.driver === current.name) onVolume(attachable.unique);
+    }
+  });
+}
+
+/** Claims and volumes: which names stand for which. */
+function followNames(
+  sources: AttachSources,
+  { claims, volumes, attachments }: Known,
+  words: AttachWords,
+  { due, onVolume }: { readonly due: Due } & Pick<AttachListener, 'onVolume'>,
+): readonly WatchHandle[] {
+  return [
+    keep(
+      sources.volumes,
+      volumes,
+      (object) => readVolume(object, words),
+      (before, now) => {
+        for (const each of [before, now]) if (each !== undefined) onVolume(each.attachable.unique);
+        const { name = '' } = now ?? before ?? {};
+        for (const each of attachments.of(ofVolume(name)).values()) due.attachment(each);
+      },
+    ),
+    keep(
+      sources.claims,
+      claims,
+      (object) => boundClaim(typed<PersistentVolumeClaim>(object)),
+      (before, now) => {
+        for (const each of [before, now]) due.volume(each?.volumeName);
+      },
+    ),
+  ];
+}
+
+/** Nodes, attachments and pods: where volumes are, and where they are wanted. */
+function followPlaces(
+  sources: AttachSources,
+  { nodes, pods, attachments }: Known,
+  words: AttachWords,
+  { due, onVolume }: { readonly due: Due } & Pick<AttachListener, 'onVolume'>,
+): readonly WatchHandle[] {
+  return [
+    keep(
+      sources.nodes,
+      nodes,
+      (object) => attachNode(typed<Node>(object), words),
+      (before, now) => {
+        const { name = '' } = now ?? before ?? {};
+        for (const unique of new Set([...(before?.reported ?? []), ...(now?.reported ?? [])]))
+          onVolume(unique);
+        for (const pod of pods.of(onNode(name)).values()) due.uses(pod);
+        for (const attachment of attachments.of(onNode(name)).values()) due.attachment(attachment);
+      },
+    ),
+    keep(
+      sources.attachments,
+      attachments,
+      (object) => attachmentFacts(typed<VolumeAttachment>(object)),
+      (before, now) => due.attachment(now ?? before),
+    ),
+    keep(
+      sources.pods,
+      pods,
+      (object) => usingPod(typed<Pod>(object), words),
+      (before, now) => {
+        due.uses(before);
+        due.uses(now);
+      },
+    ),
+  ];
+}
+
+export function followAttachments(
+  sources: AttachSources,
+  words: AttachWords,
+  listener: AttachListener,
+): AttachState {
+  const known = createKnown();
+  const tell = { due: createDue(known, listener), onVolume: listener.onVolume };
+  const following = [
+    followDrivers(sources, known, listener.onVolume),
+    ...followNames(sources, known, words, tell),
+    ...followPlaces(sources, known, words, tell),
+  ];
+  return {
+    attachable: (unique) => attachableNamed(known, words, unique),
+    places: (volume) => placesOf(known, volume),
+    node: (name) => known.nodes.get(name),
+    lost(name) {
+      const found = known.attachments.get(name);
+      return found === undefined || known.volumes.get(found.volumeName) !== undefined ? undefined : found;
+    },
+    close() {
+      for (const each of following) each.close();
+    },
+  };
+}

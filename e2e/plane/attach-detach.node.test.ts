@@ -1,0 +1,235 @@
+/** Volumes are attached where pods want them. The test plays the nodes and the attacher. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { attachmentName, csiVolumeName } from '#api/meta/volume-names.ts';
+import { eventually } from '../../testing/wait.ts';
+import { type Body, type Json, pod, STRATEGIC, usePlane } from './support.ts';
+
+const plane = usePlane('plat', [
+  '--controllers=attachdetach,persistentvolume-binder,pvc-protection,pv-protection,garbagecollector,namespace',
+  '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
+  '--no-scheduler',
+]);
+const { domain } = plane.words;
+const ATTACHMENTS = plane.path('storage/v1', 'volumeattachments');
+const DRIVER = 'blocks.example.com';
+const FINALIZER = 'example.com/attacher';
+
+interface AttachmentBody {
+  readonly path: string;
+  readonly body: Body;
+}
+
+const unique = (handle: string): string => csiVolumeName(domain, DRIVER, handle);
+const pathOf = (handle: string, node: string): string =>
+  `${ATTACHMENTS}/${attachmentName(DRIVER, handle, node)}`;
+
+async function addNode(name: string, managed = true): Promise<void> {
+  const annotations = { [`volumes.${domain}/controller-managed-attach-detach`]: 'true' };
+  await plane.post('/api/v1/nodes', { metadata: { name, ...(managed ? { annotations } : {}) } });
+}
+
+/** A claim that is bound to a volume of the driver, both of this name. */
+async function addVolume(
+  ns: string,
+  name: string,
+  accessMode = 'ReadWriteOnce',
+  source?: Json,
+): Promise<void> {
+  const common = { accessModes: [accessMode], storageClassName: 'by-hand' };
+  await plane.post('/api/v1/persistentvolumes', {
+    metadata: { name },
+    spec: {
+      ...common,
+      capacity: { storage: '1Gi' },
+      claimRef: { namespace: ns.split('/').at(-1), name },
+      ...(source ?? { csi: { driver: DRIVER, volumeHandle: name } }),
+    },
+  });
+  await plane.post(`${ns}/persistentvolumeclaims`, {
+    metadata: { name },
+    spec: { ...common, resources: { requests: { storage: '1Gi' } } },
+  });
+}
+
+const user = (name: string, claimName: string, nodeName: string): Json =>
+  pod(name, {
+    nodeName,
+    terminationGracePeriodSeconds: 0,
+    volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }],
+  });
+
+/** Until the attachment is there. */
+async function asked(handle: string, node: string): Promise<AttachmentBody> {
+  const path = pathOf(handle, node);
+  const body = await eventually(async () => {
+    const reply = await plane.get(path);
+    return reply.status === 200 ? reply.body : undefined;
+  });
+  return { path, body };
+}
+
+/** As an attacher says that it has attached it; from then on the attachment goes when it says so. */
+async function attach({ path }: AttachmentBody): Promise<void> {
+  await plane.patch(path, { metadata: { finalizers: [FINALIZER] } });
+  await plane.patch(`${path}/status`, { status: { attached: true } });
+}
+
+const told = async (node: string): Promise<unknown> =>
+  (await plane.get(`/api/v1/nodes/${node}`)).body.status['volumesAttached'];
+
+const untilTold = (node: string, expected: unknown): Promise<void> =>
+  expect.poll(() => told(node), { timeout: 10_000 }).toEqual(expected);
+
+const isTold = (handle: string): Json => ({ name: unique(handle), devicePath: '' });
+
+const use = (node: string, handles: readonly string[]): Promise<unknown> =>
+  plane.patch(`/api/v1/nodes/${node}/status`, { status: { volumesInUse: handles.map(unique) } }, STRATEGIC);
+
+const untilEvent = (ns: string, name: string, text: string): Promise<Body> =>
+  eventually(
+    async () => {
+      const { body } = await plane.get(`${ns}/events?fieldSelector=involvedObject.name=${name}`);
+      return body.items.find(({ message }) => message.includes(text));
+    },
+    { what: `event of ${name}: ${text}` },
+  );
+
+const untilGone = (path: string): Promise<void> =>
+  expect.poll(async () => (await plane.get(path)).status, { timeout: 10_000 }).toBe(404);
+
+beforeAll(async () => {
+  for (const name of ['a', 'b', 'c']) await addNode(name);
+  await addNode('alone', false);
+});
+
+describe('attachdetach', () => {
+  test('a volume is asked for, told of, given back when it is no more in use, and goes with its finalizers', async () => {
+    const ns = await plane.namespace();
+    await addVolume(ns, 'v1');
+    await plane.post(`${ns}/pods`, user('p', 'v1', 'a'));
+    const attachment = await asked('v1', 'a');
+    expect(attachment.body.spec).toEqual({
+      attacher: DRIVER,
+      nodeName: 'a',
+      source: { persistentVolumeName: 'v1' },
+    });
+    expect(await told('a')).toBeUndefined();
+
+    await attach(attachment);
+    await untilTold('a', [isTold('v1')]);
+    expect(await untilEvent(ns, 'p', 'AttachVolume.Attach succeeded for volume "v1"')).toMatchObject({
+      reason: 'SuccessfulAttachVolume',
+      source: { component: 'attachdetach-controller' },
+    });
+
+    await use('a', ['v1']);
+    await plane.delete(`${ns}/pods/p`);
+    await untilGone(`${ns}/pods/p`);
+    // The node still has it mounted, and whatever else happens there changes nothing.
+    await plane.post(`${ns}/pods`, user('other', 'v1', 'b'));
+    await untilEvent(
+      ns,
+      'other',
+      'Multi-Attach error for volume "v1" Volume is already exclusively attached',
+    );
+    expect((await plane.get(attachment.path)).body.metadata.deletionTimestamp).toBeUndefined();
+    expect(await told('a')).toEqual([isTold('v1')]);
+
+    await use('a', []);
+    await untilTold('a', undefined);
+    await expect
+      .poll(async () => (await plane.get(attachment.path)).body.metadata.deletionTimestamp)
+      .toBeDefined();
+    expect((await plane.get(pathOf('v1', 'b'))).status).toBe(404);
+    await plane.patch(attachment.path, { metadata: { finalizers: null } });
+    await untilGone(attachment.path);
+    await attach(await asked('v1', 'b'));
+    await untilTold('b', [isTold('v1')]);
+  });
+
+  test('a volume for one node waits for it, and tells who has it; one for many does not', async () => {
+    const ns = await plane.namespace();
+    await addVolume(ns, 'once');
+    await addVolume(ns, 'many', 'ReadWriteMany');
+    for (const [name, node] of [
+      ['first', 'a'],
+      ['second', 'b'],
+    ] as const) {
+      await plane.post(`${ns}/pods`, user(`${name}-many`, 'many', node));
+      await asked('many', node);
+      await plane.post(`${ns}/pods`, user(name, 'once', node));
+      if (node === 'a') await asked('once', node);
+    }
+    await untilEvent(ns, 'second', 'Volume is already used by pod(s) first');
+    expect((await plane.get(pathOf('once', 'b'))).status).toBe(404);
+  });
+
+  test('what an attacher says is told to the pod', async () => {
+    const ns = await plane.namespace();
+    await addVolume(ns, 'broken');
+    await plane.post(`${ns}/pods`, user('p', 'broken', 'a'));
+    const attachment = await asked('broken', 'a');
+    const attachError = { time: new Date().toISOString(), message: 'no such disk' };
+    await plane.patch(`${attachment.path}/status`, { status: { attached: false, attachError } });
+    const event = await untilEvent(ns, 'p', 'AttachVolume.Attach failed for volume "broken" : no such disk');
+    expect([event.reason, (event as unknown as { type: string }).type]).toEqual([
+      'FailedAttachVolume',
+      'Warning',
+    ]);
+  });
+
+  test('drivers without an attacher, nodes that attach by themselves, and pods that have ended are left alone', async () => {
+    const ns = await plane.namespace();
+    const drivers = plane.path('storage/v1', 'csidrivers');
+    await plane.post(drivers, { metadata: { name: 'plain.example.com' }, spec: { attachRequired: false } });
+    const csi = { driver: 'plain.example.com', volumeHandle: 'plain' };
+    await addVolume(ns, 'plain', 'ReadWriteMany', { csi });
+    await addVolume(ns, 'self', 'ReadWriteMany');
+    await addVolume(ns, 'ended');
+    await plane.post(`${ns}/pods`, user('plain', 'plain', 'c'));
+    await plane.post(`${ns}/pods`, user('self', 'self', 'alone'));
+    await plane.post(`${ns}/pods`, user('done', 'ended', 'c'));
+    const ended = await asked('ended', 'c');
+    await attach(ended);
+    await untilTold('c', [isTold('ended')]);
+    await plane.patch(`${ns}/pods/done/status`, { status: { phase: 'Succeeded' } }, STRATEGIC);
+    await expect
+      .poll(async () => (await plane.get(ended.path)).body.metadata.deletionTimestamp)
+      .toBeDefined();
+    await untilTold('c', undefined);
+    // A pod on a managed node shows that all that was there before was looked at.
+    await plane.post(`${ns}/pods`, user('self-too', 'self', 'c'));
+    await asked('self', 'c');
+    expect((await plane.get(pathOf('self', 'alone'))).status).toBe(404);
+    expect(
+      (await plane.get(`${ATTACHMENTS}/${attachmentName(csi.driver, csi.volumeHandle, 'c')}`)).status,
+    ).toBe(404);
+  });
+
+  test('a volume that nodes attach by themselves is only told of', async () => {
+    const ns = await plane.namespace();
+    const iscsi = { targetPortal: '10.0.0.1:3260', iqn: 'iqn.2026-01.example:disk', lun: 1 };
+    await addVolume(ns, 'disk', 'ReadWriteOnce', { iscsi });
+    await plane.post(`${ns}/pods`, user('p', 'disk', 'c'));
+    const name = `${domain}/iscsi/10.0.0.1:3260:iqn.2026-01.example:disk:1`;
+    await expect.poll(async () => (await told('c')) ?? []).toContainEqual({ name, devicePath: '' });
+    await plane.post(`${ns}/pods`, user('q', 'disk', 'b'));
+    await untilEvent(ns, 'q', 'Volume is already used by pod(s) p');
+    await plane.delete(`${ns}/pods/p`);
+    await expect.poll(async () => (await told('b')) ?? []).toContainEqual({ name, devicePath: '' });
+    expect((await told('c')) ?? []).not.toContainEqual({ name, devicePath: '' });
+  });
+
+  test('what a server did not get to is done by the next', async () => {
+    const ns = await plane.namespace();
+    await addVolume(ns, 'kept');
+    await plane.post(`${ns}/pods`, user('p', 'kept', 'a'));
+    const kept = await asked('kept', 'a');
+    await attach(kept);
+    await expect.poll(async () => (await told('a')) ?? []).toContainEqual(isTold('kept'));
+    await plane.server.restart();
+    await plane.delete(`${ns}/pods/p`);
+    await expect.poll(async () => (await plane.get(kept.path)).body.metadata.deletionTimestamp).toBeDefined();
+    expect((await told('a')) ?? []).not.toContainEqual(isTold('kept'));
+  });
+});
