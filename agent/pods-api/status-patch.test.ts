@@ -22,6 +22,12 @@ describe('the patch of a status', () => {
     expect(patchOf(own, known)).toBeUndefined();
   });
 
+  test('is none for what is empty here and absent there', () => {
+    const container = { name: 'c', ready: true, restartCount: 0, image: 'i', imageID: 'i' };
+    const own: PodStatus = { containerStatuses: [{ ...container, state: {}, lastState: {} }] };
+    expect(patchOf(own, { containerStatuses: [container] })).toBeUndefined();
+  });
+
   test('has what differs alone', () => {
     const own: PodStatus = { phase: 'Running', hostIP: '10.0.0.9', conditions: [ready('True')] };
     const known = { phase: 'Pending', hostIP: '10.0.0.9', conditions: [ready('True', THEN)] };

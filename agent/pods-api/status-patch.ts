@@ -109,10 +109,18 @@ function changedConditions(next: readonly PodCondition[], known: readonly Json[]
   });
 }
 
-/** As JSON has it: without members that are undefined, and lists that are empty like those that are absent. */
+/** As JSON has it: without members that are undefined. Lists and objects that are empty are like those that are absent:
+ *  not every form in which a server answers tells the two apart. */
 function plain(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 0 ? undefined : value.map(plain);
   if (!isObject(value)) return value;
-  const members = Object.entries(value).map(([key, member]): [string, unknown] => [key, plain(member)]);
-  return Object.fromEntries(members.filter(([, member]) => member !== undefined));
+  const result: Record<string, unknown> = {};
+  let members = 0;
+  for (const [key, member] of Object.entries(value)) {
+    const known = plain(member);
+    if (known === undefined) continue;
+    result[key] = known;
+    members += 1;
+  }
+  return members === 0 ? undefined : result;
 }
