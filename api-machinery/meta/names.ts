@@ -18,11 +18,12 @@ const HEADER_NAME = /^[-A-Za-z0-9]+$/;
 
 type Faults = readonly string[];
 
+/** Shared, because it is the usual answer. */
+const NONE: Faults = [];
+
 function formFaults(text: string, pattern: RegExp, max: number, form: string): Faults {
-  const faults: string[] = [];
-  if (text.length > max) faults.push(`must be at most ${max} characters`);
-  else if (!pattern.test(text)) faults.push(form);
-  return faults;
+  if (text.length > max) return [`must be at most ${max} characters`];
+  return pattern.test(text) ? NONE : [form];
 }
 
 /** A DNS label: `my-name-1`. */
@@ -57,6 +58,8 @@ export function dns1035LabelFaults(text: string): Faults {
 
 /** A key of labels, annotations and resources: `name` or `example.com/name`. */
 export function qualifiedNameFaults(text: string): Faults {
+  // The usual one, without a prefix.
+  if (text.length <= DNS_LABEL_MAX && QUALIFIED_PART.test(text)) return NONE;
   const parts = text.split('/');
   if (parts.length > 2)
     return ["must be a name with an optional DNS prefix and one '/', such as 'example.com/name'"];
@@ -80,7 +83,7 @@ const qualifiedPartFaults = (text: string): Faults =>
 
 /** A label's value: empty, or up to 63 characters of the same form as a key's name part. */
 export function labelValueFaults(text: string): Faults {
-  return text === '' ? [] : qualifiedPartFaults(text);
+  return text === '' ? NONE : qualifiedPartFaults(text);
 }
 
 /** The name of an environment variable. */

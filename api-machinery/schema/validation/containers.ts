@@ -143,12 +143,9 @@ const isSidecar = (container: Container): boolean => container.restartPolicy ===
 function validateHostPorts(faults: Faults, spec: PodSpec): void {
   const inits = (spec.initContainers ?? []).map((container, index) => ({
     container,
-    owner: { ...container, path: `spec.initContainers[${index}]` },
+    owner: { path: `spec.initContainers[${index}]`, ports: container.ports },
   }));
-  const apps = spec.containers.map((container, index) => ({
-    ...container,
-    path: `spec.containers[${index}]`,
-  }));
+  const apps = spec.containers.map(({ ports }, index) => ({ path: `spec.containers[${index}]`, ports }));
   const sidecars = inits.filter(({ container }) => isSidecar(container)).map(({ owner }) => owner);
   validateHostPortConflicts(faults, [...sidecars, ...apps]);
   for (const { container, owner } of inits)

@@ -18,36 +18,53 @@ export interface Faults {
   positive(field: string, value: number | undefined): void;
 }
 
-export function createFaults(): Faults {
-  const errors: FieldError[] = [];
-  const add: Faults['add'] = (kind, field, detail, badValue) => {
-    errors.push({ kind, field, detail, ...(badValue === undefined ? {} : { badValue }) });
-  };
-  const invalid: Faults['invalid'] = (field, badValue, detail) =>
-    add('FieldValueInvalid', field, detail, badValue);
-  return {
-    errors,
-    add,
-    required: (field, detail = '') => add('FieldValueRequired', field, detail),
-    invalid,
-    invalidAll: (field, badValue, reasons) => {
-      for (const reason of reasons) invalid(field, badValue, reason);
-    },
-    unsupported: (field, badValue, supported) => {
-      const words = supported.map((word) => JSON.stringify(word)).join(', ');
-      add('FieldValueNotSupported', field, `supported values: ${words}`, badValue);
-    },
-    duplicate: (field, badValue) => add('FieldValueDuplicate', field, '', badValue),
-    forbidden: (field, detail) => add('FieldValueForbidden', field, detail),
-    notFound: (field, badValue, detail) => add('FieldValueNotFound', field, detail, badValue),
-    nonNegative: (field, value) => {
-      if (value !== undefined && value < 0) invalid(field, value, 'must be greater than or equal to 0');
-    },
-    positive: (field, value) => {
-      if (value !== undefined && value <= 0) invalid(field, value, 'must be greater than 0');
-    },
-  };
+/** A class, because every object that is written needs one, and most have no fault. */
+class CollectedFaults implements Faults {
+  readonly errors: FieldError[] = [];
+
+  add(kind: FieldErrorKind, field: string, detail: string, badValue?: unknown): void {
+    this.errors.push({ kind, field, detail, ...(badValue === undefined ? {} : { badValue }) });
+  }
+
+  required(field: string, detail = ''): void {
+    this.add('FieldValueRequired', field, detail);
+  }
+
+  invalid(field: string, badValue: unknown, detail: string): void {
+    this.add('FieldValueInvalid', field, detail, badValue);
+  }
+
+  invalidAll(field: string, badValue: unknown, reasons: readonly string[]): void {
+    for (const reason of reasons) this.invalid(field, badValue, reason);
+  }
+
+  unsupported(field: string, badValue: unknown, supported: readonly string[]): void {
+    const words = supported.map((word) => JSON.stringify(word)).join(', ');
+    this.add('FieldValueNotSupported', field, `supported values: ${words}`, badValue);
+  }
+
+  duplicate(field: string, badValue: unknown): void {
+    this.add('FieldValueDuplicate', field, '', badValue);
+  }
+
+  forbidden(field: string, detail: string): void {
+    this.add('FieldValueForbidden', field, detail);
+  }
+
+  notFound(field: string, badValue: unknown, detail: string): void {
+    this.add('FieldValueNotFound', field, detail, badValue);
+  }
+
+  nonNegative(field: string, value: number | undefined): void {
+    if (value !== undefined && value < 0) this.invalid(field, value, 'must be greater than or equal to 0');
+  }
+
+  positive(field: string, value: number | undefined): void {
+    if (value !== undefined && value <= 0) this.invalid(field, value, 'must be greater than 0');
+  }
 }
+
+export const createFaults = (): Faults => new CollectedFaults();
 
 const isAtOrBelow = (field: string, ancestor: string): boolean =>
   field === ancestor || field.startsWith(`${ancestor}.`) || field.startsWith(`${ancestor}[`);

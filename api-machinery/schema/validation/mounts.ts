@@ -71,6 +71,7 @@ export function validateVolumeDevices(
   context: MountContext,
   path: string,
 ): void {
+  if (devices.length === 0) return;
   const names = new Set<string>();
   const paths = new Set<string>();
   for (const [index, device] of devices.entries()) {

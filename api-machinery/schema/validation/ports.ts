@@ -39,7 +39,7 @@ export function validatePorts(
 /** The ports of one container, with the path of that container. */
 export interface PortOwner {
   readonly path: string;
-  readonly ports?: readonly ContainerPort[];
+  readonly ports: readonly ContainerPort[] | undefined;
 }
 
 /** Host ports that two of these containers, which run at the same time, both want; or one container twice. */

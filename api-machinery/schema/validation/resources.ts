@@ -41,6 +41,9 @@ function validateAmounts(faults: Faults, amounts: Amounts, path: string): void {
   }
 }
 
+const hasHugePages = (amounts: Amounts): boolean =>
+  Object.keys(amounts).some((name) => name.startsWith(HUGE_PAGES));
+
 /** Every fault of a container's requests and limits. Amounts are canonical: the decoder saw to that. */
 export function validateResources(faults: Faults, resources: ResourceRequirements, path: string): void {
   const { limits = {}, requests = {} } = resources;
@@ -58,9 +61,8 @@ export function validateResources(faults: Faults, resources: ResourceRequirement
       faults.invalid(at, request, `must be less than or equal to the limit, ${limit}`);
     }
   }
-  const names = new Set([...Object.keys(limits), ...Object.keys(requests)]);
-  const hugePages = [...names].some((name) => name.startsWith(HUGE_PAGES));
-  if (hugePages && !names.has('cpu') && !names.has('memory')) {
+  const isNamed = (name: string): boolean => Object.hasOwn(limits, name) || Object.hasOwn(requests, name);
+  if (!isNamed('cpu') && !isNamed('memory') && (hasHugePages(limits) || hasHugePages(requests))) {
     faults.forbidden(path, 'huge pages need cpu or memory beside them');
   }
 }

@@ -85,6 +85,7 @@ function validateSpread(
   constraints: readonly TopologySpreadConstraint[],
   path: string,
 ): void {
+  if (constraints.length === 0) return;
   const seen = new Set<string>();
   for (const [index, constraint] of constraints.entries()) {
     const at = `${path}[${index}]`;

@@ -48,6 +48,7 @@ export function validateSeccomp(faults: Faults, profile: SeccompProfile | undefi
 const isIpcSysctl = (name: string): boolean => IPC_SYSCTLS.some((prefix) => name.startsWith(prefix));
 
 function validateSysctls(faults: Faults, sysctls: readonly Sysctl[], spec: PodSpec, path: string): void {
+  if (sysctls.length === 0) return;
   const names = new Set<string>();
   for (const [index, { name: written }] of sysctls.entries()) {
     const at = `${path}[${index}].name`;

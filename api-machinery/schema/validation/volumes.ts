@@ -11,9 +11,9 @@ const isSourceName = (name: string): name is SourceName => Object.hasOwn(VOLUME_
 
 /** Names of the sources that a volume has; one, if it is valid. */
 export function volumeSourceNames(volume: Volume): readonly SourceName[] {
-  return Object.keys(VOLUME_SOURCE_RULES)
-    .filter(isSourceName)
-    .filter((name) => volume[name] !== undefined);
+  return Object.keys(volume).filter(
+    (name): name is SourceName => isSourceName(name) && volume[name] !== undefined,
+  );
 }
 
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- ties the rule to the source it is for

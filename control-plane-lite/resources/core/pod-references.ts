@@ -32,17 +32,13 @@ function fromContainer(found: Found, container: Container | EphemeralContainer):
 function fromLogin(found: Found, volume: Volume): void {
   add(found.secrets, volume.azureFile?.secretName);
   add(found.secrets, volume.csi?.nodePublishSecretRef?.name);
-  for (const source of [
-    volume.cephfs,
-    volume.cinder,
-    volume.flexVolume,
-    volume.iscsi,
-    volume.rbd,
-    volume.scaleIO,
-    volume.storageos,
-  ]) {
-    add(found.secrets, source?.secretRef?.name);
-  }
+  add(found.secrets, volume.cephfs?.secretRef?.name);
+  add(found.secrets, volume.cinder?.secretRef?.name);
+  add(found.secrets, volume.flexVolume?.secretRef?.name);
+  add(found.secrets, volume.iscsi?.secretRef?.name);
+  add(found.secrets, volume.rbd?.secretRef?.name);
+  add(found.secrets, volume.scaleIO?.secretRef?.name);
+  add(found.secrets, volume.storageos?.secretRef?.name);
 }
 
 function fromVolume(found: Found, volume: Volume, podName: string): void {

@@ -7,7 +7,7 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 const NANOS = 1_000_000_000n;
 const BYTE_RESOURCES: readonly string[] = ['memory', 'ephemeral-storage'];
 
-const VOLUME_WARNINGS: ReadonlyMap<keyof Volume, string> = new Map<keyof Volume, string>([
+const VOLUME_WARNINGS: ReadonlyMap<string, string> = new Map<keyof Volume, string>([
   ['gitRepo', 'deprecated in v1.11'],
   ['scaleIO', 'deprecated in v1.16, non-functional in v1.22+'],
   ['flocker', 'deprecated in v1.22'],
@@ -98,8 +98,9 @@ function resourceWarnings(spec: PodSpec, path: string): readonly string[] {
 function specWarnings(spec: PodSpec, path: string, vocabulary: Vocabulary): readonly string[] {
   const warnings = [...labelWarnings(spec, path, vocabulary)];
   for (const [index, volume] of (spec.volumes ?? []).entries()) {
-    for (const [source, text] of VOLUME_WARNINGS) {
-      if (volume[source] !== undefined) warnings.push(`${path}.volumes[${index}].${source}: ${text}`);
+    for (const source in volume) {
+      const text = VOLUME_WARNINGS.get(source);
+      if (text !== undefined) warnings.push(`${path}.volumes[${index}].${source}: ${text}`);
     }
   }
   for (const [index, { name = '' }] of (spec.imagePullSecrets ?? []).entries()) {
