@@ -1,4 +1,5 @@
-/** Objects of the API server on disk, for the time when it is away: one file each, for root alone. */
+/** Objects of the API server on disk, for the time when it is away: one file each, for root alone. Nobody names a
+ *  PersistentVolume: it stays as long as a claim that is kept leads to it. */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJsonText } from '#api/codec/json-text.ts';
@@ -22,6 +23,15 @@ function fileName({ kind, namespace, name }: ObjectKey): string | undefined {
   if (dns1123SubdomainFaults(name).length > 0) return undefined;
   if (namespace !== '' && dns1123LabelFaults(namespace).length > 0) return undefined;
   return `${kind}_${namespace}_${name}.json`;
+}
+
+/** The volume that a claim is bound to. */
+function volumeOf(claim: Json | undefined): ObjectKey | undefined {
+  const spec = claim?.['spec'];
+  const name = isObject(spec) ? spec['volumeName'] : undefined;
+  return typeof name === 'string' && name !== ''
+    ? { kind: 'PersistentVolume', namespace: '', name }
+    : undefined;
 }
 
 export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects {
@@ -50,21 +60,32 @@ export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects
     else await write(path, object);
   }
 
+  async function load(key: ObjectKey): Promise<Json | undefined> {
+    const name = fileName(key);
+    if (name === undefined) return undefined;
+    if (newest.has(name)) return newest.get(name);
+    const text = await readFile(join(dir, name), 'utf8').catch(() => undefined);
+    if (text === undefined) return undefined;
+    try {
+      const value: unknown = parseJsonText(text);
+      return isObject(value) ? value : undefined;
+    } catch (thrown) {
+      log.warn({ err: asError(thrown), object: formatObjectKey(key) }, 'Saved object could not be read');
+      return undefined;
+    }
+  }
+
+  /** In its turn among the writes: whatever is written after it stays. */
+  async function clean(keys: readonly ObjectKey[]): Promise<void> {
+    const claims = keys.filter(({ kind }) => kind === 'PersistentVolumeClaim');
+    const volumes = (await Promise.all(claims.map(load))).flatMap((claim) => volumeOf(claim) ?? []);
+    const kept = new Set([...keys, ...volumes].map(fileName));
+    const names = await readdir(dir).catch(() => []);
+    for (const name of names) if (!kept.has(name)) await rm(join(dir, name), { force: true });
+  }
+
   return {
-    async load(key) {
-      const name = fileName(key);
-      if (name === undefined) return undefined;
-      if (newest.has(name)) return newest.get(name);
-      const text = await readFile(join(dir, name), 'utf8').catch(() => undefined);
-      if (text === undefined) return undefined;
-      try {
-        const value: unknown = parseJsonText(text);
-        return isObject(value) ? value : undefined;
-      } catch (thrown) {
-        log.warn({ err: asError(thrown), object: formatObjectKey(key) }, 'Saved object could not be read');
-        return undefined;
-      }
-    },
+    load,
     save(key, object) {
       const name = fileName(key);
       if (name === undefined) return;
@@ -76,14 +97,11 @@ export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects
         });
     },
     keepOnly(keys) {
-      const kept = new Set(keys.map(fileName));
-      const clean = async (): Promise<void> => {
-        const names = await readdir(dir).catch(() => []);
-        for (const name of names) if (!kept.has(name)) await rm(join(dir, name), { force: true });
-      };
-      turns.run(clean).catch((thrown: unknown) => {
-        log.warn({ err: asError(thrown) }, 'Saved objects were not cleaned up');
-      });
+      turns
+        .run(() => clean(keys))
+        .catch((thrown: unknown) => {
+          log.warn({ err: asError(thrown) }, 'Saved objects were not cleaned up');
+        });
     },
   };
 }

@@ -19,7 +19,7 @@ export interface SavedObjects {
   load(key: ObjectKey): Promise<Json | undefined>;
   /** Takes note of the newest state; undefined when there is no such object, or nobody names it. Never throws. */
   save(key: ObjectKey, object: Json | undefined): void;
-  /** Removes all others. Never throws. */
+  /** Removes all others, but for the volumes of claims among these. Never throws. */
   keepOnly(keys: readonly ObjectKey[]): void;
 }
 
@@ -81,7 +81,8 @@ export function createServerObjects(
   async function read(key: ObjectKey): Promise<Json | undefined> {
     try {
       const object = await client.get(addressOfObject(key), stop.signal);
-      if (named.has(formatObjectKey(key))) saved.save(key, object);
+      // Nobody reads a volume but through a claim of a pod that is here.
+      if (key.kind === 'PersistentVolume' || named.has(formatObjectKey(key))) saved.save(key, object);
       return object;
     } catch (thrown) {
       if (thrown instanceof ApiRequestError && thrown.status === 404) return undefined;

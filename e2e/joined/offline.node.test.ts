@@ -1,7 +1,10 @@
 /** A node whose API server goes away and comes back: what runs runs on, what is to run runs, and nothing is done twice. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
+import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { containerId, sh, statusOf, WAIT } from '../lifecycle/support.ts';
 import { type Joined, startJoined } from './support.ts';
@@ -35,9 +38,16 @@ describe('a node whose API server is away', () => {
       data: { word: 'saved' },
     };
     await joined.plane.post(`${CORE}/configmaps`, config);
+    await using data = await createTempDir('na-data-');
+    await makeClaim(joined, 'kept', data.path);
+    const mounted = {
+      envFrom: [{ configMapRef: { name: 'conf' } }],
+      volumeMounts: [{ name: 'data', mountPath: '/data' }],
+    };
     await joined.run('needs', {
       automountServiceAccountToken: true,
-      containers: [sh('c', WAIT, { envFrom: [{ configMapRef: { name: 'conf' } }] })],
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'kept' } }],
+      containers: [sh('c', `echo started >> /data/log; ${WAIT}`, mounted)],
     });
     await joined.run('healthy', { containers: [sh('c', WAIT)] });
     await joined.run('deleted', { containers: [sh('c', WAIT)] });
@@ -59,6 +69,7 @@ describe('a node whose API server is away', () => {
     const renewed = await joined.agent.waitFor('needs', isReady);
     expect(containerId(renewed, 'c')).not.toBe(containerId(needs, 'c'));
     expect(renewed.metadata?.uid).toBe(needs.metadata?.uid);
+    expect(await readFile(join(data.path, 'log'), 'utf8')).toBe('started\nstarted\n');
     await joined.agent.waitFor('deleted', isReady);
 
     await joined.plane.restart();
@@ -68,6 +79,31 @@ describe('a node whose API server is away', () => {
     expect(statusOf(await joined.shows('healthy', isReady), 'c')?.restartCount).toBe(0);
   });
 });
+
+/** A claim with a volume of its own, bound to each other. */
+async function makeClaim({ plane }: Joined, name: string, path: string): Promise<void> {
+  const common = {
+    apiVersion: 'v1',
+    metadata: { name },
+    spec: { accessModes: ['ReadWriteOnce'], storageClassName: '' },
+  };
+  await plane.post('/api/v1/persistentvolumes', {
+    ...common,
+    kind: 'PersistentVolume',
+    spec: {
+      ...common.spec,
+      capacity: { storage: '1Gi' },
+      hostPath: { path },
+      claimRef: { namespace: 'default', name },
+    },
+  });
+  const { status, text } = await plane.post(`${CORE}/persistentvolumeclaims`, {
+    ...common,
+    kind: 'PersistentVolumeClaim',
+    spec: { ...common.spec, volumeName: name, resources: { requests: { storage: '1Gi' } } },
+  });
+  if (status !== 201) throw new Error(`claim ${name}: ${text}`);
+}
 
 async function sandboxesOf({ cri }: Joined, pod: Pod): Promise<readonly { readonly id: string }[]> {
   const { items } = await cri.runtime.listPodSandbox({});

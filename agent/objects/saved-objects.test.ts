@@ -1,0 +1,71 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { silentLogger } from '#api/kit/logger.ts';
+import { createTempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+import type { ObjectKey } from './references.ts';
+import { createSavedObjects } from './saved-objects.ts';
+
+const CLAIM: ObjectKey = { kind: 'PersistentVolumeClaim', namespace: 'a', name: 'data' };
+const CONFIG: ObjectKey = { kind: 'ConfigMap', namespace: 'a', name: 'conf' };
+const volume = (name: string): ObjectKey => ({ kind: 'PersistentVolume', namespace: '', name });
+const bound = { metadata: { name: 'data' }, spec: { volumeName: 'pv-1' } };
+
+async function setUp() {
+  const folder = await createTempDir('na-saved-');
+  const dir = join(folder.path, 'objects');
+  return {
+    open: () => createSavedObjects({ dir, log: silentLogger }),
+    files: async () => new Set(await readdir(dir).catch(() => [])),
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+const all = ['ConfigMap_a_conf.json', 'PersistentVolumeClaim_a_data.json', 'PersistentVolume__pv-1.json'];
+
+describe('createSavedObjects', () => {
+  test('has after a restart what was saved', async () => {
+    await using world = await setUp();
+    const saved = world.open();
+    saved.save(CLAIM, bound);
+    saved.save(volume('pv-1'), { spec: { hostPath: { path: '/x' } } });
+    saved.save(CONFIG, { data: {} });
+    await eventually(async () => (await world.files()).size === 3);
+    const again = world.open();
+    expect(await again.load(CLAIM)).toEqual(bound);
+    expect(await again.load(volume('pv-1'))).toEqual({ spec: { hostPath: { path: '/x' } } });
+  });
+
+  test('keeps the volumes of claims that are kept, and no others', async () => {
+    await using world = await setUp();
+    const saved = world.open();
+    saved.save(CONFIG, { data: {} });
+    saved.save(volume('pv-1'), { spec: {} });
+    saved.save(volume('pv-2'), { spec: {} });
+    saved.save(CLAIM, bound);
+    saved.keepOnly([CLAIM, CONFIG]);
+    await eventually(async () => (await world.files()).size === 3);
+    expect(await world.files()).toEqual(new Set(all));
+
+    // Another agent's life: what it knows of the claim is on the disk.
+    const again = world.open();
+    again.keepOnly([CLAIM]);
+    await eventually(async () => (await world.files()).size === 2);
+    expect(await world.files()).toEqual(new Set(all.slice(1)));
+    again.keepOnly([]);
+    await eventually(async () => (await world.files()).size === 0);
+  });
+
+  test.each(['../x', 'a_b', ''])('makes no file of the name %j', async (name) => {
+    await using world = await setUp();
+    const saved = world.open();
+    saved.save(volume(name), { spec: {} });
+    saved.save({ ...CLAIM, name }, { spec: {} });
+    saved.save(CLAIM, { spec: { volumeName: name } });
+    await eventually(async () => (await world.files()).size === 1);
+    saved.keepOnly([CLAIM]);
+    expect(await saved.load(volume(name))).toBeUndefined();
+    expect(await world.files()).toEqual(new Set(['PersistentVolumeClaim_a_data.json']));
+  });
+});
