@@ -6,10 +6,12 @@ import { runCronJobs } from '../controllers/cron-job/controller.ts';
 import { runDaemonSets } from '../controllers/daemon-set/controller.ts';
 import { runDeployments } from '../controllers/deployment/controller.ts';
 import { runDisruption } from '../controllers/disruption/controller.ts';
+import { runEphemeralVolumes } from '../controllers/ephemeral-volume/controller.ts';
 import { runJobs } from '../controllers/job/controller.ts';
 import type { ControllerName } from '../controllers/names.ts';
 import { runNodeLifecycle } from '../controllers/node-lifecycle/controller.ts';
 import { runVolumeBinder } from '../controllers/persistentvolume-binder/controller.ts';
+import { runVolumeExpander } from '../controllers/persistentvolume-expander/controller.ts';
 import { runPodGc } from '../controllers/pod-gc/controller.ts';
 import { REPLICA_SETS, REPLICATION_CONTROLLERS, runReplicas } from '../controllers/replica-set/controller.ts';
 import { runResourceQuota } from '../controllers/resourcequota/controller.ts';
@@ -43,6 +45,7 @@ const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
   disruption: runDisruption,
   endpoint: runEndpoints,
   endpointslice: runEndpointSlices,
+  'ephemeral-volume': runEphemeralVolumes,
   job: runJobs,
   nodelifecycle: (deps, signal, { config }) =>
     runNodeLifecycle(deps, signal, {
@@ -50,6 +53,7 @@ const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
       startupGraceMs: config.nodeStartupGracePeriod,
     }),
   'persistentvolume-binder': runVolumeBinder,
+  'persistentvolume-expander': runVolumeExpander,
   podgc: (deps, signal, { config }) =>
     runPodGc(deps, signal, { mostFinished: config.terminatedPodGcThreshold }),
   'pv-protection': runVolumeProtection,

@@ -1,0 +1,132 @@
+/** Makes volumes larger whose claims ask for more, as far as that is the cluster's matter; the node does the rest. */
+import { formatTime } from '#api/meta/time.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  PersistentVolumeClaimCondition,
+} from '#api/schema/gen/core-v1.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import { membersOf, typed } from '../../resources/view.ts';
+import { withoutCondition } from '../workloads-kit/conditions.ts';
+import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { createHands, type Hands } from '../workloads-kit/family.ts';
+import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { changeObject } from '../workloads-kit/write-status.ts';
+import { decideExpansion, type ExpandAction, type ExpanderWords, expanderWords } from './decide.ts';
+
+interface Parts {
+  readonly deps: WorkloadDeps;
+  readonly hands: Hands;
+  readonly claims: Resource;
+  readonly volumes: Resource;
+  readonly words: ExpanderWords;
+  readonly loop: KeyLoop;
+  /** Sizes for which somebody else was told of, by claim. */
+  readonly told: Map<string, string>;
+}
+
+const RESIZE_CONDITIONS = ['Resizing', 'FileSystemResizePending'];
+const PENDING = 'Waiting for user to (re-)start a pod to finish file system resize of volume on node.';
+const EXTERNAL =
+  "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for an external controller to process this PVC.";
+
+/** The claim says this of its growth, and nothing else of it. */
+function setCondition(draft: ApiObject, type: string, nowMs: number, more: object = {}): void {
+  const status = membersOf(draft, 'status');
+  const { conditions = [] } = typed<PersistentVolumeClaim>(draft).status ?? {};
+  const others = RESIZE_CONDITIONS.reduce<readonly PersistentVolumeClaimCondition[]>(
+    (left, each) => withoutCondition(left, each),
+    conditions,
+  );
+  const now = formatTime(nowMs);
+  status['conditions'] = [...others, { type, status: 'True', lastTransitionTime: now, ...more }];
+}
+
+function setAnnotation({ metadata }: ApiObject, name: string, value: string | undefined): void {
+  const { [name]: _, ...others } = metadata.annotations ?? {};
+  const next = value === undefined ? others : { ...others, [name]: value };
+  if (Object.keys(next).length > 0) metadata.annotations = next;
+  else delete metadata.annotations;
+}
+
+async function changeVolume(
+  { hands, volumes }: Parts,
+  { metadata: { name = '', uid = '' } }: ApiObject,
+  change: (draft: ApiObject) => void,
+): Promise<void> {
+  await changeObject(hands, { resource: volumes, namespace: '', name }, uid, change);
+}
+
+/** @throws StatusError */
+async function execute(
+  parts: Parts,
+  action: ExpandAction,
+  claim: ApiObject,
+  volume: ApiObject,
+): Promise<void> {
+  const { hands, claims, words, deps, told } = parts;
+  const { namespace = '', name = '', uid = '' } = claim.metadata;
+  const key = `${namespace}/${name}`;
+  const changeClaim = (change: (draft: ApiObject) => void, part?: 'status'): Promise<void> =>
+    changeObject(hands, { resource: claims, namespace, name }, uid, change, part);
+  switch (action.kind) {
+    case 'none':
+      return;
+    case 'external':
+      if (told.get(key) === `${uid} ${action.size}`) return;
+      told.set(key, `${uid} ${action.size}`);
+      hands.events.record(claim, 'Normal', 'ExternalExpanding', EXTERNAL);
+      return;
+    case 'begin':
+      await changeClaim((draft) => setAnnotation(draft, words.resizer, action.resizer));
+      await changeClaim((draft) => setCondition(draft, 'Resizing', deps.clock.now()), 'status');
+      return;
+    case 'grow':
+      await changeVolume(parts, volume, (draft) => {
+        setAnnotation(draft, words.sizeBefore, action.sizeBefore);
+        membersOf(membersOf(draft, 'spec'), 'capacity')['storage'] = action.size;
+      });
+      return;
+    case 'leaveToNode':
+      await changeClaim(
+        (draft) => setCondition(draft, 'FileSystemResizePending', deps.clock.now(), { message: PENDING }),
+        'status',
+      );
+      return;
+    case 'finish':
+      await changeVolume(parts, volume, (draft) => setAnnotation(draft, words.sizeBefore, undefined));
+      return;
+    default:
+      action satisfies never;
+  }
+}
+
+async function visit(parts: Parts, key: string): Promise<number | undefined> {
+  const { deps, claims, volumes, words, loop, told } = parts;
+  const claim = deps.cache.resource(claims.storage).get(key)?.object();
+  if (claim === undefined) {
+    told.delete(key);
+    return undefined;
+  }
+  const name = typed<PersistentVolumeClaim>(claim).spec?.volumeName ?? '';
+  const volume = deps.cache.resource(volumes.storage).get(name)?.object();
+  if (volume === undefined) return undefined;
+  const action = decideExpansion(typed<PersistentVolumeClaim>(claim), typed<PersistentVolume>(volume), words);
+  const writes = action.kind !== 'none' && action.kind !== 'external';
+  if (writes) loop.expect(key);
+  await execute(parts, action, claim, volume);
+  return writes ? 0 : undefined;
+}
+
+/** Works until the signal fires. */
+export async function runVolumeExpander(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
+  const claims = findResource(deps, 'v1', 'persistentvolumeclaims');
+  const volumes = findResource(deps, 'v1', 'persistentvolumes');
+  if (claims === undefined || volumes === undefined) return;
+  const hands = createHands(deps, 'volume_expand', signal);
+  const loop = createKeyLoop(deps, (key) => visit(parts, key));
+  const words = expanderWords(deps.vocabulary);
+  const parts: Parts = { deps, hands, claims, volumes, words, loop, told: new Map() };
+  const following = deps.cache.resource(claims.storage).follow(({ current }) => loop.due(current.key));
+  await loop.run(signal, following);
+}
