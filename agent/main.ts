@@ -1,7 +1,7 @@
 /** The composition root of the daemon: configuration in, parts wired (`wiring/`), running until told to stop. */
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { createProcessLogger } from '#api/kit/process-logger.ts';
+import { createProcessLogger, type ProcessLogger } from '#api/kit/process-logger.ts';
 import type { AgentConfig } from './config/gen/config.ts';
 import type { Origins } from './config/origin.ts';
 import { nodeName } from './node/node-facts.ts';
@@ -40,7 +40,12 @@ export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<
   }
 }
 
-async function runLocked(config: AgentConfig, origins: Origins, node: string, log: Logger): Promise<void> {
+async function runLocked(
+  config: AgentConfig,
+  origins: Origins,
+  node: string,
+  log: ProcessLogger,
+): Promise<void> {
   const stop = stopSignal(log);
   await applyProcessLimits(config, log);
   const base = await createBase(config, origins, node, log);

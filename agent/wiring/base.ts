@@ -1,6 +1,7 @@
 /** What every part of the agent is handed. */
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { ProcessLogger } from '#api/kit/process-logger.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import type { Origins } from '../config/origin.ts';
@@ -25,13 +26,15 @@ export interface Base {
   readonly origins: Origins;
   /** Gives back memory that the process doesn't need. */
   readonly tidy: () => void;
+  /** Changes how much is logged, where the logger is the agent's own. */
+  readonly setVerbosity?: (verbosity: number) => void;
 }
 
 export async function createBase(
   config: AgentConfig,
   origins: Origins,
   node: string,
-  log: Logger,
+  log: Logger & Partial<Pick<ProcessLogger, 'setVerbosity'>>,
 ): Promise<Base> {
   const clock = systemClock;
   const vocabulary = VOCABULARIES[config.vocabulary];
@@ -40,5 +43,6 @@ export async function createBase(
   const events = createEventRecorder({ clock, log, node, vocabulary });
   const changes = createChanges();
   const tidy = createTidy();
-  return { config, vocabulary, clock, log, node, settings, events, changes, origins, tidy };
+  const setVerbosity = (verbosity: number): void => log.setVerbosity?.(verbosity);
+  return { config, vocabulary, clock, log, node, settings, events, changes, origins, tidy, setVerbosity };
 }

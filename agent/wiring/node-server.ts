@@ -1,14 +1,13 @@
 /** The node's own server, wired. Loaded only by an agent that runs it. */
-import { readFile, statfs } from 'node:fs/promises';
 import { configzBody } from '../config/effective.ts';
 import { createExecCalls } from '../probes/exec-sync.ts';
 import { containerLogs } from '../server/container-logs.ts';
 import { type NodeServer, type NodeServerDeps, startNodeServer } from '../server/node/node-server.ts';
 import { type CreateReview, createReviews, type Reviews } from '../server/node/reviews.ts';
-import { createSummary, type FsSpace } from '../server/node/stats/summary.ts';
 import { watchFiles } from '../server/node/watched-files.ts';
 import { attachUrl, execUrl, portForwardUrl, runningContainer } from '../server/stream-urls.ts';
 import type { Base } from './base.ts';
+import { createNodeStats, type NodeStatsParts } from './node-stats.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import type { ServerAccess } from './servers.ts';
@@ -16,6 +15,7 @@ import { servingTls } from './serving-tls.ts';
 
 /** The system's logs, which `/logs/` shows. */
 const SYSTEM_LOGS = '/var/log';
+
 /** @param access what the API server is for; undefined where there is none
  *  @throws Error for a file that can't be read, or an address that is taken */
 export async function startNode(
@@ -26,7 +26,8 @@ export async function startNode(
 ): Promise<NodeServer> {
   const { config, vocabulary, log, node } = base;
   const { authentication, authorization } = config;
-  return startNodeServer(await serverDeps(base, runtimeSide, podSide, access), {
+  const stats = await createNodeStats(base, runtimeSide, podSide);
+  const server = await startNodeServer(await serverDeps(base, runtimeSide, podSide, access, stats), {
     address: config.address,
     port: config.port,
     readOnlyPort: config.readOnlyPort,
@@ -41,12 +42,20 @@ export async function startNode(
     minVersion: config.tlsMinVersion,
     debuggingHandlers: config.enableDebuggingHandlers,
     profilingHandler: config.enableProfilingHandler,
+    debugFlagsHandler: config.enableDebugFlagsHandler,
     systemLogs: config.enableSystemLogHandler ? SYSTEM_LOGS : undefined,
     streamIdleMs: config.streamingConnectionIdleTimeout,
   }).catch((cause: unknown) => {
     log.error({ port: config.port, readOnlyPort: config.readOnlyPort }, 'Node server was not started');
     throw cause;
   });
+  return {
+    ...server,
+    async close() {
+      stats.close();
+      await server.close();
+    },
+  };
 }
 
 async function serverDeps(
@@ -54,9 +63,10 @@ async function serverDeps(
   runtimeSide: RuntimeSide,
   { manager, probes }: PodSide,
   serverAccess: ServerAccess | undefined,
+  stats: NodeStatsParts,
 ): Promise<NodeServerDeps> {
   const { config, vocabulary, clock, log } = base;
-  const { connection, imageConnection, view } = runtimeSide;
+  const { connection, view } = runtimeSide;
   const { podLogsDir } = config;
   const { runtime } = connection;
   const defaultContainerKey = vocabulary.defaultContainer;
@@ -73,6 +83,7 @@ async function serverDeps(
         : { text: () => authorities.texts().join('\n'), onChange: authorities.onChange },
     reviews: serverAccess === undefined ? undefined : reviewsOf(base, serverAccess.create),
     configz: () => configzBody(config),
+    setVerbosity: base.setVerbosity,
     entries: () => manager.entries(),
     find: (namespace, name) => manager.find(namespace, name),
     sandboxes: () => view.sandboxes(),
@@ -88,18 +99,8 @@ async function serverDeps(
       const { exitCode, stdout, stderr } = await execSync(id, command, 0, signal);
       return { exitCode, output: Buffer.concat([stdout, stderr]).toString('utf8') };
     },
-    collect: createSummary(
-      {
-        runtime,
-        images: imageConnection.images,
-        container: (id) => view.container(id),
-        sandboxes: () => view.sandboxes(),
-        readProc: (path) => readFile(path, 'utf8'),
-        spaceOf,
-        clock,
-      },
-      { nodeName: base.node, rootDir: config.rootDir },
-    ),
+    collect: stats.collect,
+    cadvisor: stats.cadvisor,
   };
 }
 
@@ -114,15 +115,4 @@ function reviewsOf({ config, clock, vocabulary, node }: Base, create: CreateRevi
       deniedTtlMs: cacheUnauthorizedTTL,
     },
   );
-}
-
-async function spaceOf(path: string): Promise<FsSpace> {
-  const { bsize, blocks, bavail, bfree, files, ffree } = await statfs(path);
-  return {
-    capacityBytes: blocks * bsize,
-    availableBytes: bavail * bsize,
-    usedBytes: (blocks - bfree) * bsize,
-    inodes: files,
-    inodesFree: ffree,
-  };
 }

@@ -4,6 +4,7 @@ import { request as httpsRequest } from 'node:https';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { PodList } from '#api/schema/gen/core-v1.ts';
 import type { Summary } from '#api/schema/gen/stats-v1alpha1.ts';
+import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
 import { useNode } from './support.ts';
 
@@ -16,7 +17,10 @@ interface Answer {
 const node = useNode();
 
 /** With the administrator's certificate unless told otherwise. */
-function ask(path: string, options: { method?: string; stranger?: boolean } = {}): Promise<Answer> {
+function ask(
+  path: string,
+  options: { method?: string; stranger?: boolean; body?: string } = {},
+): Promise<Answer> {
   const { cert, key } = node.plane.server.credentials();
   const proof = options.stranger === true ? {} : { cert, key };
   return new Promise((resolve, reject) => {
@@ -30,7 +34,7 @@ function ask(path: string, options: { method?: string; stranger?: boolean } = {}
       });
     })
       .once('error', reject)
-      .end();
+      .end(options.body);
   });
 }
 
@@ -49,7 +53,19 @@ function askOpen(path: string): Promise<Answer> {
 let web: string;
 beforeAll(async () => {
   const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 1 };
-  web = await node.run('web', { containers: [sh('main', `echo hello; ${WAIT}`, { readinessProbe })] });
+  const volumeMounts = [
+    { name: 'data', mountPath: '/data' },
+    { name: 'fast', mountPath: '/fast' },
+  ];
+  const work = 'dd if=/dev/zero of=/data/f bs=1k count=300 2>/dev/null; echo x > /fast/f';
+  web = await node.run('web', {
+    hostNetwork: false,
+    containers: [sh('main', `echo hello; ${work}; ${WAIT}`, { readinessProbe, volumeMounts })],
+    volumes: [
+      { name: 'data', emptyDir: {} },
+      { name: 'fast', emptyDir: { medium: 'Memory', sizeLimit: '1Mi' } },
+    ],
+  });
 });
 
 describe('the server', () => {
@@ -84,8 +100,55 @@ describe('the server', () => {
     expect(pods).toMatchObject([{ podRef: { name: web }, containers: [{ name: 'main' }] }]);
     expect(pods[0]?.containers[0]?.memory?.workingSetBytes).toBeGreaterThan(0);
     expect(pods[0]?.containers[0]?.cpu?.usageCoreNanoSeconds).toBeGreaterThan(0);
+    // Two looks make a rate, which is there at once.
+    expect(machine.cpu?.usageNanoCores).toBeGreaterThan(0);
+    expect(pods[0]?.containers[0]?.cpu?.usageNanoCores).toBeGreaterThanOrEqual(0);
+    expect(machine.systemContainers).toMatchObject([{ name: 'nodeagent' }]);
+    expect(machine.systemContainers?.[0]?.memory?.rssBytes).toBeGreaterThan(1_000_000);
+    expect(machine.rlimit?.curproc).toBeGreaterThan(0);
     const short = JSON.parse((await ask('/stats/summary?only_cpu_and_memory=true')).text) as Summary;
     expect(Object.keys(short.node)).toEqual(['nodeName', 'startTime', 'cpu', 'memory']);
+  });
+
+  test('tells what a pod’s volumes, logs and network take', async () => {
+    const pod = await eventually(async () => {
+      const { pods } = JSON.parse((await ask('/stats/summary')).text) as Summary;
+      return pods.find((each) => (each.volume?.length ?? 0) > 1);
+    });
+    const [data, fast] = ['data', 'fast'].map((name) => pod.volume?.find((each) => each.name === name));
+    expect(data).toMatchObject({ inodesUsed: 2 });
+    expect(data?.usedBytes).toBeGreaterThanOrEqual(300 * 1024);
+    expect(data?.capacityBytes).toBeGreaterThan(100 * 1024 * 1024);
+    // A file system of its own.
+    expect(fast).toMatchObject({ capacityBytes: 1024 * 1024, usedBytes: 4096 });
+    expect(pod.containers[0]?.logs?.usedBytes).toBeGreaterThan(0);
+    expect(pod['ephemeral-storage']?.usedBytes).toBeGreaterThanOrEqual(300 * 1024);
+    expect(pod.network?.interfaces?.map(({ name }) => name)).toContain('eth0');
+    expect(pod.network).toMatchObject({ name: 'eth0' });
+    expect(pod.process_stats?.process_count).toBeGreaterThan(0);
+  });
+
+  test('tells a stock monitor of containers what it asks for', async () => {
+    const { text } = await ask('/metrics/cadvisor');
+    const ofMain = `container="main",id="[^"]+",image="[^"]+",name="[0-9a-f]{64}",namespace="default",pod="${web}"`;
+    const value = (name: string, more = ''): number => {
+      const line = new RegExp(`^container_${name}\\{${ofMain}${more}\\} (\\S+) \\d{13}$`, 'm').exec(text);
+      return Number(line?.[1]);
+    };
+    expect(value('cpu_usage_seconds_total', ',cpu="total"')).toBeGreaterThan(0);
+    expect(value('memory_working_set_bytes')).toBeGreaterThan(0);
+    expect(value('memory_rss')).toBeGreaterThanOrEqual(0);
+    expect(value('spec_memory_limit_bytes')).toBe(0);
+    expect(value('processes')).toBeGreaterThan(0);
+    expect(value('start_time_seconds')).toBeGreaterThan(1_600_000_000);
+    expect(value('fs_usage_bytes', ',device="[^"]+"')).toBeGreaterThanOrEqual(0);
+    expect(text).toMatch(
+      new RegExp(
+        `^container_network_receive_bytes_total\\{.*pod="${web}",interface="eth0"\\} \\d+ \\d{13}$`,
+        'm',
+      ),
+    );
+    expect(text).toMatch(/^machine_memory_bytes \d+$/m);
   });
 
   test('counts', async () => {
@@ -96,6 +159,16 @@ describe('the server', () => {
     expect(resource).toMatch(
       /^container_memory_working_set_bytes\{container="main",namespace="default",pod="web-n1"\} \d+ \d+$/m,
     );
+    for (const family of [
+      'container_cpu_usage_seconds_total{',
+      'container_start_time_seconds{',
+      'pod_cpu_usage_seconds_total{',
+      'pod_memory_working_set_bytes{',
+      'node_cpu_usage_seconds_total ',
+      'node_memory_working_set_bytes ',
+    ]) {
+      expect(resource).toContain(`\n${family}`);
+    }
     expect(resource).toContain('scrape_error 0\n');
     expect((await ask('/metrics/probes')).text).toMatch(
       /^prober_probe_total\{probe_type="Readiness",result="successful",container="main",pod="web-n1",namespace="default",pod_uid="[^"]+"\} [1-9]/m,
@@ -134,6 +207,10 @@ describe('the server', () => {
     expect((await ask('/logs/no/such')).status).toBe(404);
     const profile = JSON.parse((await ask('/debug/pprof/profile?seconds=1')).text) as { nodes: unknown };
     expect(profile.nodes).toBeInstanceOf(Array);
+    expect(await ask('/debug/flags/v', { method: 'PUT', body: '4' })).toMatchObject({
+      status: 200,
+      text: 'successfully set klog.logging.verbosity to 4',
+    });
   });
 
   test('knows methods', async () => {
@@ -142,7 +219,7 @@ describe('the server', () => {
 });
 
 describe('the port for everyone', () => {
-  test.each(['/healthz', '/pods', '/stats/summary', '/metrics', '/metrics/resource'])(
+  test.each(['/healthz', '/pods', '/stats/summary', '/metrics', '/metrics/resource', '/metrics/cadvisor'])(
     'tells %s',
     async (path) => {
       expect((await askOpen(path)).status).toBe(200);

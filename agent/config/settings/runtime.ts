@@ -57,7 +57,7 @@ export const RUNTIME_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '',
     flags: [{ name: 'runtime-cgroups' }],
-    acted: false,
+    acted: true,
     help: 'Cgroup in which the runtime runs, for its resource statistics.',
   },
   {

@@ -235,7 +235,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [],
-    acted: false,
+    acted: true,
     help: 'Let log levels be changed over HTTP.',
   },
   {

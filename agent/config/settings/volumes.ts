@@ -20,7 +20,7 @@ export const VOLUME_SETTINGS: readonly Setting[] = [
     default: '1m0s',
     inFile: true,
     flags: [{ name: 'volume-stats-agg-period', deprecated: 'config-file' }],
-    acted: false,
+    acted: true,
     help: 'How often the disk use of volumes is computed; 0 or less never.',
   },
   {

@@ -9,6 +9,8 @@ export interface NodeRequest {
   readonly query: URLSearchParams;
   /** The client wants to change the protocol. */
   readonly isUpgrade: boolean;
+  /** What the client sends, as text. @throws StatusError for more than a little */
+  readonly body: () => Promise<string>;
   /** Fires when the client has gone. */
   readonly signal: AbortSignal;
 }

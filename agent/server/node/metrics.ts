@@ -1,15 +1,19 @@
-/** `/metrics`, `/metrics/resource` and `/metrics/probes`, in the field's names. */
+/** `/metrics`, `/metrics/resource`, `/metrics/cadvisor` and `/metrics/probes`, in the field's names. */
 import { createMetricsRegistry, METRICS_CONTENT_TYPE, type MetricsRegistry } from '#api/kit/metrics.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import type { Summary } from '#api/schema/gen/stats-v1alpha1.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../observe/types.ts';
 import type { ProbeCount } from '../../probes/counts.ts';
 import type { ProbeKind } from '../../probes/probe-state.ts';
 import type { NodeAnswer, NodeEndpoint } from './endpoint.ts';
 import { resourceMetrics } from './stats/resource-metrics.ts';
 import type { CollectSummary } from './stats/summary.ts';
+import { volumeMetrics } from './stats/volume-metrics.ts';
 
 export interface MetricsDeps {
   readonly collect: CollectSummary;
+  /** The text for monitors of containers. */
+  readonly cadvisor: () => Promise<string>;
   readonly sandboxes: () => readonly ObservedSandbox[];
   readonly containers: () => readonly ObservedContainer[];
   readonly probes: () => readonly ProbeCount[];
@@ -92,6 +96,9 @@ export function probeMetrics(counts: readonly ProbeCount[]): string {
   return registry.text();
 }
 
+const summaryOf = ({ collect }: MetricsDeps): Promise<Summary | undefined> =>
+  collect('totals').catch(() => undefined);
+
 export function metricsEndpoint(deps: MetricsDeps, options: MetricsOptions): NodeEndpoint {
   const registry = createMetricsRegistry();
   addProcessMetrics(registry);
@@ -103,9 +110,11 @@ export function metricsEndpoint(deps: MetricsDeps, options: MetricsOptions): Nod
     async handle({ rest }) {
       switch (rest.join('/')) {
         case '':
-          return answer(registry.text());
+          return answer(registry.text() + volumeMetrics(await summaryOf(deps), options.prefix));
         case 'resource':
-          return answer(resourceMetrics(await deps.collect().catch(() => undefined)));
+          return answer(resourceMetrics(await summaryOf(deps)));
+        case 'cadvisor':
+          return answer(await deps.cadvisor());
         case 'probes':
           return answer(probeMetrics(deps.probes()));
         default:

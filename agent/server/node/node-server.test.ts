@@ -55,6 +55,7 @@ const options: NodeServerOptions = {
   minVersion: '',
   debuggingHandlers: true,
   profilingHandler: true,
+  debugFlagsHandler: true,
   systemLogs: undefined,
   streamIdleMs: 0,
 };
@@ -67,6 +68,7 @@ afterEach(async () => {
 interface Started {
   readonly port: number;
   readonly execs: () => number;
+  readonly verbosities: readonly number[];
   /** Gives the server another certificate. */
   readonly renew: () => void;
 }
@@ -74,6 +76,7 @@ interface Started {
 async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
   let current = serving();
   let execs = 0;
+  const verbosities: number[] = [];
   const listeners = new Set<(pair: Identity) => void>();
   const deps: NodeServerDeps = {
     log: silentLogger,
@@ -101,6 +104,8 @@ async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
     portForward: nothing,
     run: nothing,
     collect: nothing,
+    cadvisor: nothing,
+    setVerbosity: (verbosity) => void verbosities.push(verbosity),
     probes: () => [],
   };
   const server = await startNodeServer(deps, { ...options, ...more });
@@ -108,6 +113,7 @@ async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
   return {
     port: server.port,
     execs: () => execs,
+    verbosities,
     renew() {
       current = serving();
       for (const listener of listeners) listener(current);
@@ -120,10 +126,11 @@ interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
   readonly agent?: Agent;
   readonly method?: string;
+  readonly body?: string;
 }
 
 /** Status and body. */
-function ask(port: number, path: string, { identity, headers = {}, agent, method = 'GET' }: Ask = {}) {
+function ask(port: number, path: string, { identity, headers = {}, agent, method = 'GET', body }: Ask = {}) {
   const proof = identity === undefined ? {} : { cert: identity.certificate, key: identity.key };
   const common = { host: '127.0.0.1', port, path, method, ca: authority.certificate, headers };
   return new Promise<readonly [number, string]>((resolve, reject) => {
@@ -133,7 +140,7 @@ function ask(port: number, path: string, { identity, headers = {}, agent, method
       response.once('end', () => resolve([response.statusCode ?? 0, text]));
     })
       .once('error', reject)
-      .end();
+      .end(body);
   });
 }
 
@@ -200,9 +207,38 @@ describe('startNodeServer', () => {
     expect(await ask(port, path, { identity })).toEqual([405, 'Debug endpoints are disabled.\n']);
   });
 
-  test('has no profiles where they are off', async () => {
-    const { port } = await start({ profilingHandler: false });
-    expect((await ask(port, '/debug/pprof/', { identity: client(authority) }))[0]).toBe(404);
+  test.each<[string, Partial<NodeServerOptions>, string]>([
+    ['/logs/', { systemLogs: undefined }, 'logs'],
+    ['/debug/pprof/', { profilingHandler: false }, 'profiling'],
+    ['/debug/flags/v', { debugFlagsHandler: false }, 'flags'],
+  ])('has no %s where that is off', async (path, more, name) => {
+    const { port } = await start(more);
+    const answer = await ask(port, path, { identity: client(authority) });
+    expect(answer).toEqual([405, `${name} endpoint is disabled.\n`]);
+  });
+
+  test('changes how much is logged', async () => {
+    const { port, verbosities } = await start();
+    const identity = client(authority);
+    const put = (body: string) => ask(port, '/debug/flags/v', { identity, method: 'PUT', body });
+    expect(await put('5')).toEqual([200, 'successfully set klog.logging.verbosity to 5']);
+    expect((await put('much'))[0]).toBe(400);
+    expect((await put('5'.repeat(2000)))[0]).toBe(413);
+    expect((await ask(port, '/debug/flags/v', { identity }))[0]).toBe(406);
+    expect((await ask(port, '/debug/flags/x', { identity }))[0]).toBe(404);
+    expect(verbosities).toEqual([5]);
+  });
+
+  test('tells its health, as a whole and in parts', async () => {
+    const { port } = await start();
+    const identity = client(authority);
+    for (const path of ['', '/ping', '/log', '/syncloop']) {
+      expect(await ask(port, `/healthz${path}`, { identity })).toEqual([200, 'ok']);
+    }
+    expect((await ask(port, '/healthz/other', { identity }))[0]).toBe(404);
+    expect((await ask(port, '/healthz?verbose', { identity }))[1]).toBe(
+      '[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n',
+    );
   });
 
   test('speaks no older TLS than it may', async () => {

@@ -9,7 +9,9 @@ import type { TlsSource } from '../../certs/tls-source.ts';
 import { type AccessOptions, type Credentials, createAdmit } from './access.ts';
 import { nodeTlsVersion, opensslSuite, type TlsVersionName } from './cipher-suites.ts';
 import { type ContainerDeps, containerEndpoints } from './container-endpoints.ts';
+import { debugFlagsEndpoint } from './debug-flags.ts';
 import { type NodeEndpoint, text } from './endpoint.ts';
+import { healthzEndpoint } from './healthz.ts';
 import { type MetricsDeps, metricsEndpoint } from './metrics.ts';
 import { type PodsDeps, podsEndpoint, runningPodsEndpoint } from './pods.ts';
 import { profilesEndpoint } from './profiles.ts';
@@ -28,6 +30,8 @@ export interface NodeServerDeps extends PodsDeps, ContainerDeps, MetricsDeps {
   readonly reviews: Reviews | undefined;
   /** The configuration in force. */
   readonly configz: () => unknown;
+  /** Changes how much is logged. Absent where that is not to be changed. */
+  readonly setVerbosity?: ((verbosity: number) => void) | undefined;
 }
 
 interface TextSource {
@@ -48,6 +52,7 @@ export interface NodeServerOptions {
   readonly minVersion: TlsVersionName;
   readonly debuggingHandlers: boolean;
   readonly profilingHandler: boolean;
+  readonly debugFlagsHandler: boolean;
   /** Directory that `/logs/` shows; undefined: none. */
   readonly systemLogs: string | undefined;
   /** Idle time after which a streaming connection is closed, in ms; 0: never. */
@@ -76,14 +81,14 @@ const DEBUG_NAMES = [
 function openEndpoints(deps: NodeServerDeps, options: NodeServerOptions): readonly NodeEndpoint[] {
   const { nodeName, metricsPrefix: prefix } = options;
   return [
-    { name: 'healthz', methods: ['GET'], handle: () => text('ok') },
+    healthzEndpoint,
     podsEndpoint(deps),
     {
       name: 'stats/summary',
       methods: ['GET', 'POST'],
       async handle({ query }) {
-        const summary = await deps.collect();
-        const isShort = query.get('only_cpu_and_memory') === 'true';
+        const isShort = /^(?:1|t|true)$/i.test(query.get('only_cpu_and_memory') ?? '');
+        const summary = await deps.collect('rates');
         return { kind: 'json', value: isShort ? cpuAndMemory(summary) : summary };
       },
     },
@@ -91,21 +96,29 @@ function openEndpoints(deps: NodeServerDeps, options: NodeServerOptions): readon
   ];
 }
 
+const disabled = (name: string, words: string): NodeEndpoint => ({
+  name,
+  methods: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'],
+  handle: () => text(`${words}\n`, 405),
+});
+
 function debugEndpoints(deps: NodeServerDeps, options: NodeServerOptions): readonly NodeEndpoint[] {
   if (!options.debuggingHandlers) {
-    const off = [...DEBUG_NAMES, 'debug'].map((name) => ({
-      name,
-      methods: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'HEAD'],
-      handle: () => text('Debug endpoints are disabled.\n', 405),
-    }));
-    return off;
+    return [...DEBUG_NAMES, 'debug'].map((name) => disabled(name, 'Debug endpoints are disabled.'));
   }
   return [
     ...containerEndpoints(deps),
     runningPodsEndpoint(deps),
     { name: 'configz', methods: ['GET'], handle: () => ({ kind: 'json', value: deps.configz() }) },
-    ...(options.systemLogs === undefined ? [] : [systemLogsEndpoint(options.systemLogs)]),
-    ...(options.profilingHandler ? [profilesEndpoint(process.argv)] : []),
+    options.systemLogs === undefined
+      ? disabled('logs', 'logs endpoint is disabled.')
+      : systemLogsEndpoint(options.systemLogs),
+    options.profilingHandler
+      ? profilesEndpoint(process.argv)
+      : disabled('debug/pprof', 'profiling endpoint is disabled.'),
+    options.debugFlagsHandler && deps.setVerbosity !== undefined
+      ? debugFlagsEndpoint(deps.setVerbosity)
+      : disabled('debug/flags', 'flags endpoint is disabled.'),
   ];
 }
 

@@ -32,6 +32,9 @@ export const LIMITS: ServerOptions = {
 /** Descriptors must be left for pods. */
 export const MOST_CONNECTIONS = 512;
 
+/** Nothing that this server takes is longer, in characters. */
+const LONGEST_BODY = 1024;
+
 const UPGRADES = /^(?:websocket|spdy\/3\.1)$/i;
 
 interface Refusal {
@@ -74,6 +77,16 @@ export function readTarget(target: string): Asked {
   return { path, parts, query: new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1)) };
 }
 
+async function readBody(message: IncomingMessage): Promise<string> {
+  let text = '';
+  message.setEncoding('utf8');
+  for await (const part of message) {
+    text += String(part);
+    if (text.length > LONGEST_BODY) throw new StatusError('RequestEntityTooLarge', 'the body is too long');
+  }
+  return text;
+}
+
 async function find(
   { endpoints, admit, credentials }: ServeDeps,
   message: IncomingMessage,
@@ -89,7 +102,8 @@ async function find(
   const { endpoint, rest } = found;
   if (!endpoint.methods.includes(method))
     throw new StatusError('MethodNotAllowed', '405: Method Not Allowed');
-  const request: NodeRequest = { method, rest, endsInSlash, query, isUpgrade, signal };
+  const body = (): Promise<string> => readBody(message);
+  const request: NodeRequest = { method, rest, endsInSlash, query, isUpgrade, body, signal };
   return endpoint.handle(request);
 }
 

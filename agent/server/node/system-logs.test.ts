@@ -27,6 +27,7 @@ async function ask(...rest: readonly string[]): Promise<string> {
     endsInSlash: false,
     query: new URLSearchParams(),
     isUpgrade: false,
+    body: () => Promise.resolve(''),
     signal: new AbortController().signal,
   };
   return textOf(await systemLogsEndpoint(root).handle(request));

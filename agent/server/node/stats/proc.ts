@@ -24,6 +24,7 @@ export interface Memory {
   readonly availableBytes: number;
   readonly freeBytes: number;
   readonly anonBytes: number;
+  readonly swapBytes: number;
 }
 
 /** Reads /proc/meminfo. */
@@ -35,15 +36,20 @@ export function parseMeminfo(text: string): Memory {
     availableBytes: bytesOf('MemAvailable'),
     freeBytes: bytesOf('MemFree'),
     anonBytes: bytesOf('AnonPages'),
+    swapBytes: bytesOf('SwapTotal'),
   };
 }
 
 export interface InterfaceCounts {
   readonly name: string;
   readonly rxBytes: number;
+  readonly rxPackets: number;
   readonly rxErrors: number;
+  readonly rxDropped: number;
   readonly txBytes: number;
+  readonly txPackets: number;
   readonly txErrors: number;
+  readonly txDropped: number;
 }
 
 /** Reads /proc/net/dev; without loopback and what belongs to pods. */
@@ -51,11 +57,13 @@ export function parseNetDev(text: string): readonly InterfaceCounts[] {
   return text.split('\n').flatMap((line) => {
     const [, name = '', rest = ''] = /^\s*([^:\s]+):\s*(.+)$/.exec(line) ?? [];
     if (name === '' || /^(?:lo$|veth|cali|cni|docker)/.test(name)) return [];
-    const [rxBytes = 0, , rxErrors = 0, , , , , , txBytes = 0, , txErrors = 0] = rest
+    const [rxBytes = 0, rxPackets = 0, rxErrors = 0, rxDropped = 0, , , , , ...sent] = rest
       .trim()
       .split(/\s+/)
       .map(Number);
-    return [{ name, rxBytes, rxErrors, txBytes, txErrors }];
+    const [txBytes = 0, txPackets = 0, txErrors = 0, txDropped = 0] = sent;
+    const received = { rxBytes, rxPackets, rxErrors, rxDropped };
+    return [{ name, ...received, txBytes, txPackets, txErrors, txDropped }];
   });
 }
 

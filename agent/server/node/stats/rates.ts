@@ -1,15 +1,19 @@
 /** Makes a rate of a counter that only grows, from what it was when it was last looked at. */
 
 export interface Rates {
-  /** In ns of processor time per second; `undefined` at the first look.
+  /** In ns of processor time per second; `undefined` at the first look, and after a long time without one.
    *  @param atNs when the counter had this value */
   rate(key: string, usedNs: number, atNs: number): number | undefined;
   /** Forgets everything else. */
   keep(keys: ReadonlySet<string>): void;
 }
 
-/** A rate over less says little. */
-const LEAST_NS = 500_000_000;
+/** A rate over less says little, in ms. */
+export const LEAST_RATE_MS = 500;
+
+const NS_PER_MS = 1_000_000;
+/** One over more says nothing of now. */
+const MOST_NS = 120_000 * NS_PER_MS;
 const NS_PER_SECOND = 1_000_000_000;
 
 interface Sample {
@@ -24,9 +28,9 @@ export function createRates(): Rates {
     rate(key, usedNs, atNs) {
       const before = samples.get(key);
       const passedNs = atNs - (before?.atNs ?? 0);
-      if (before !== undefined && passedNs < LEAST_NS && usedNs >= before.usedNs) return before.rate;
       // A counter that went back is another one.
-      const isContinued = before !== undefined && usedNs >= before.usedNs;
+      const isContinued = before !== undefined && usedNs >= before.usedNs && passedNs <= MOST_NS;
+      if (isContinued && passedNs < LEAST_RATE_MS * NS_PER_MS) return before.rate;
       const rate = isContinued
         ? Math.round(((usedNs - before.usedNs) * NS_PER_SECOND) / passedNs)
         : undefined;

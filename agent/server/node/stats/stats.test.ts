@@ -16,6 +16,7 @@ describe('the kernel’s files', () => {
       freeBytes: 20_480,
       availableBytes: 61_440,
       anonBytes: 5120,
+      swapBytes: 0,
     });
   });
 
@@ -27,7 +28,17 @@ describe('the kernel’s files', () => {
 vethab: 5 5 0 0 0 0 0 0 5 5 0 0 0 0 0 0
 `;
     expect(parseNetDev(text)).toEqual([
-      { name: 'eth0', rxBytes: 1000, rxErrors: 1, txBytes: 2000, txErrors: 2 },
+      {
+        name: 'eth0',
+        rxBytes: 1000,
+        rxPackets: 10,
+        rxErrors: 1,
+        rxDropped: 0,
+        txBytes: 2000,
+        txPackets: 20,
+        txErrors: 2,
+        txDropped: 0,
+      },
     ]);
   });
 

@@ -1,236 +1,164 @@
 /** The machine's and its containers' use of resources, as `/stats/summary` shows it. What the runtime and the kernel
- *  tell in one look each; nothing is walked through for it. */
-
-import type { Clock } from '#api/kit/clock.ts';
+ *  tell in one look each; what volumes take is measured apart, and told as it was then. */
+import { type Clock, sleep } from '#api/kit/clock.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import { formatTime } from '#api/meta/time.ts';
-import type {
-  ContainerStats,
-  CPUStats,
-  FsStats,
-  MemoryStats,
-  NodeStats,
-  PodStats,
-  Summary,
-} from '#api/schema/gen/stats-v1alpha1.ts';
-import type {
-  ContainerStats as CriStats,
-  FilesystemUsage,
-  ImageService,
-  RuntimeService,
-  UInt64Value,
-} from '#cri/gen/cri-v1.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { ContainerStats, FsStats, PodStats, Summary } from '#api/schema/gen/stats-v1alpha1.ts';
+import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../../observe/types.ts';
-import { parseMeminfo, parseNetDev, parseStat, parseThreads } from './proc.ts';
-import { createRates, type Rates } from './rates.ts';
+import type { Cgroups } from './cgroups/cgroups.ts';
+import type { CgroupPlace } from './cgroups/places.ts';
+import type { FsSpace } from './fs-space.ts';
+import {
+  imageFsStats,
+  type NodeStatsDeps,
+  type NodeStatsOptions,
+  nodeRateKeys,
+  nodeStats,
+} from './node-stats.ts';
+import type { PodNetworks } from './pod-network.ts';
+import { containerStats, podStats } from './pod-stats.ts';
+import { createRates, LEAST_RATE_MS, type Rates } from './rates.ts';
+import type { DiskUsage } from './usage/disk-usage.ts';
 
-/** Of a file system, in bytes and inodes. */
-export interface FsSpace {
-  readonly capacityBytes: number;
-  readonly availableBytes: number;
-  readonly usedBytes: number;
-  readonly inodes: number;
-  readonly inodesFree: number;
-}
-
-export interface SummaryDeps {
+export interface SummaryDeps extends Omit<NodeStatsDeps, 'cgroups'> {
   readonly runtime: Pick<RuntimeService, 'listContainerStats'>;
-  readonly images: Pick<ImageService, 'imageFsInfo'>;
   readonly container: (id: string) => ObservedContainer | undefined;
   readonly sandboxes: () => readonly ObservedSandbox[];
-  /** Text of a file of the kernel's. */
-  readonly readProc: (path: string) => Promise<string>;
-  readonly spaceOf: (path: string) => Promise<FsSpace>;
+  readonly pod: (uid: string) => Pod | undefined;
+  readonly disk: Pick<DiskUsage, 'of' | 'refresh'>;
+  readonly networks: PodNetworks;
+  readonly cgroups: Cgroups;
+  /** How many processes there are in a cgroup. */
+  readonly processesIn: (place: CgroupPlace) => Promise<number | undefined>;
+  /** Forgets what is known of others than these containers and sandboxes. */
+  readonly keepProcesses: (ids: ReadonlySet<string>) => void;
   readonly clock: Clock;
 }
 
-export interface SummaryOptions {
-  readonly nodeName: string;
-  readonly rootDir: string;
-}
-
-export type CollectSummary = () => Promise<Summary>;
+/** @param needs rates are there at once, or only if they were looked for before */
+export type CollectSummary = (needs?: 'rates' | 'totals') => Promise<Summary>;
 
 /** What was collected is good for this long. */
 const FRESH_MS = 1000;
-const NS_PER_MS = 1_000_000;
 
-const num = (value: UInt64Value | undefined): number | undefined =>
-  value === undefined ? undefined : Number(value.value);
-
-/** Members that are known. */
-function known<K extends string>(
-  values: Readonly<Record<K, number | undefined>>,
-): { readonly [P in K]?: number } {
-  const result: { [P in K]?: number } = {};
-  for (const key in values) if (values[key] !== undefined) result[key] = values[key];
-  return result;
+interface Look {
+  readonly time: string;
+  readonly imageFs: FsStats | undefined;
+  readonly space: FsSpace;
 }
 
-const timeOfNs = (ns: bigint): string => formatTime(Number(ns / BigInt(NS_PER_MS)));
+type Container = readonly [ObservedContainer, ContainerStats];
 
-function cpuOf(key: string, { cpu }: CriStats, rates: Rates): CPUStats | undefined {
-  if (cpu === undefined) return undefined;
-  const used = num(cpu.usageCoreNanoSeconds);
-  const told = num(cpu.usageNanoCores);
-  const rate = used === undefined ? undefined : rates.rate(key, used, Number(cpu.timestamp));
-  return {
-    time: timeOfNs(cpu.timestamp),
-    // Runtimes without a rate of their own tell zero.
-    ...known({ usageNanoCores: told === undefined || told === 0 ? rate : told, usageCoreNanoSeconds: used }),
-  };
-}
-
-function memoryOf({ memory }: CriStats): MemoryStats | undefined {
-  if (memory === undefined) return undefined;
-  const { timestamp, workingSetBytes, availableBytes, usageBytes, rssBytes, pageFaults, majorPageFaults } =
-    memory;
-  return {
-    time: timeOfNs(timestamp),
-    ...known({
-      availableBytes: num(availableBytes),
-      usageBytes: num(usageBytes),
-      workingSetBytes: num(workingSetBytes),
-      rssBytes: num(rssBytes),
-      pageFaults: num(pageFaults),
-      majorPageFaults: num(majorPageFaults),
-    }),
-  };
-}
-
-function layerOf(layer: FilesystemUsage | undefined): FsStats | undefined {
-  if (layer === undefined) return undefined;
-  const used = { usedBytes: num(layer.usedBytes), inodesUsed: num(layer.inodesUsed) };
-  return { time: timeOfNs(layer.timestamp), ...known(used) };
-}
-
-function containerStats(stats: CriStats, observed: ObservedContainer, rates: Rates): ContainerStats {
-  const cpu = cpuOf(observed.id, stats, rates);
-  const memory = memoryOf(stats);
-  const rootfs = layerOf(stats.writableLayer);
-  return {
-    name: observed.name,
-    startTime: formatTime(observed.startedAtMs),
-    ...(cpu === undefined ? {} : { cpu }),
-    ...(memory === undefined ? {} : { memory }),
-    ...(rootfs === undefined ? {} : { rootfs }),
-  };
-}
-
-const sum = (values: readonly (number | undefined)[]): number =>
-  values.reduce<number>((total, value) => total + (value ?? 0), 0);
-
-function podStats(sandbox: ObservedSandbox, containers: readonly ContainerStats[], time: string): PodStats {
-  const cpus = containers.map(({ cpu }) => cpu);
-  const memories = containers.map(({ memory }) => memory);
-  return {
-    podRef: { name: sandbox.podName, namespace: sandbox.podNamespace, uid: sandbox.podUID },
-    startTime: formatTime(sandbox.createdAtMs),
-    containers,
-    cpu: {
-      time,
-      usageNanoCores: sum(cpus.map((cpu) => cpu?.usageNanoCores)),
-      usageCoreNanoSeconds: sum(cpus.map((cpu) => cpu?.usageCoreNanoSeconds)),
-    },
-    memory: {
-      time,
-      usageBytes: sum(memories.map((memory) => memory?.usageBytes)),
-      workingSetBytes: sum(memories.map((memory) => memory?.workingSetBytes)),
-      rssBytes: sum(memories.map((memory) => memory?.rssBytes)),
-    },
-    'ephemeral-storage': { time, usedBytes: sum(containers.map(({ rootfs }) => rootfs?.usedBytes)) },
-  };
-}
-
-async function podsStats(deps: SummaryDeps, rates: Rates, time: string): Promise<readonly PodStats[]> {
-  const { stats } = await deps.runtime.listContainerStats({});
-  const ofPods = new Map<string, ContainerStats[]>();
-  const seen = new Set(['node']);
-  for (const each of stats) {
-    const observed = deps.container(each.attributes?.id ?? '');
-    // Others than this agent's pods are none of its business.
-    if (observed?.state !== 'running') continue;
-    seen.add(observed.id);
-    const list = ofPods.get(observed.podUID) ?? [];
-    list.push(containerStats(each, observed, rates));
-    ofPods.set(observed.podUID, list);
-  }
-  rates.keep(seen);
-  return deps
-    .sandboxes()
-    .filter(({ ready }) => ready)
-    .map((sandbox) => podStats(sandbox, ofPods.get(sandbox.podUID) ?? [], time));
-}
-
-async function imageFs({ images, spaceOf }: SummaryDeps, time: string): Promise<FsStats | undefined> {
-  const { imageFilesystems } = await images.imageFsInfo({});
-  const [first] = imageFilesystems;
-  const path = first?.fsId?.mountpoint ?? '';
-  if (first === undefined || path === '') return undefined;
-  const { availableBytes, capacityBytes, inodes, inodesFree } = await spaceOf(path);
-  const used = { usedBytes: num(first.usedBytes), inodesUsed: num(first.inodesUsed) };
-  return { time, availableBytes, capacityBytes, inodes, inodesFree, ...known(used) };
-}
-
-async function nodeStats(
-  deps: SummaryDeps,
-  { nodeName, rootDir }: SummaryOptions,
+/** Of this agent's running containers; others are none of its business. */
+async function containersStats(
+  { runtime, container, disk }: SummaryDeps,
   rates: Rates,
-): Promise<NodeStats> {
-  const [stat, meminfo, netDev, loadavg, pidMax, space] = await Promise.all([
-    deps.readProc('/proc/stat'),
-    deps.readProc('/proc/meminfo'),
-    deps.readProc('/proc/net/dev'),
-    deps.readProc('/proc/loadavg'),
-    deps.readProc('/proc/sys/kernel/pid_max'),
-    deps.spaceOf(rootDir),
-  ]);
-  const nowMs = deps.clock.now();
-  const time = formatTime(nowMs);
-  const { busyNs, bootMs } = parseStat(stat);
-  const memory = parseMeminfo(meminfo);
-  const interfaces = parseNetDev(netDev);
-  const [main] = interfaces;
-  const images = await imageFs(deps, time).catch(() => undefined);
-  return {
-    nodeName,
-    startTime: formatTime(bootMs),
-    cpu: {
-      time,
-      ...known({ usageNanoCores: rates.rate('node', busyNs, nowMs * NS_PER_MS) }),
-      usageCoreNanoSeconds: busyNs,
-    },
-    memory: {
-      time,
-      availableBytes: memory.availableBytes,
-      usageBytes: memory.totalBytes - memory.freeBytes,
-      workingSetBytes: memory.totalBytes - memory.availableBytes,
-      rssBytes: memory.anonBytes,
-    },
-    ...(main === undefined ? {} : { network: { time, ...main, interfaces } }),
-    fs: { time, ...space, inodesUsed: space.inodes - space.inodesFree },
-    ...(images === undefined ? {} : { runtime: { imageFs: images } }),
-    rlimit: { time, maxpid: Number(pidMax.trim()), curproc: parseThreads(loadavg) },
-  };
+  { imageFs }: Look,
+): Promise<readonly Container[]> {
+  const { stats } = await runtime.listContainerStats({});
+  const layers =
+    imageFs === undefined
+      ? undefined
+      : {
+          capacityBytes: imageFs.capacityBytes ?? 0,
+          availableBytes: imageFs.availableBytes ?? 0,
+          inodes: imageFs.inodes ?? 0,
+          inodesFree: imageFs.inodesFree ?? 0,
+        };
+  return stats.flatMap((each): readonly Container[] => {
+    const observed = container(each.attributes?.id ?? '');
+    if (observed?.state !== 'running') return [];
+    const log = disk.of(observed.podUID).find(({ of, name }) => of === 'log' && name === observed.name);
+    return [[observed, containerStats({ stats: each, observed, log, layers }, rates)]];
+  });
+}
+
+async function processesOf(deps: SummaryDeps, containers: readonly Container[]): Promise<number | undefined> {
+  const counts = await Promise.all(
+    containers.map(async ([{ id }]) => {
+      const place = await deps.cgroups.ofContainer(id);
+      return place === undefined ? undefined : deps.processesIn(place);
+    }),
+  );
+  const given = counts.filter((count) => count !== undefined);
+  return given.length === 0 ? undefined : given.reduce((total, count) => total + count, 0);
+}
+
+function forget(deps: SummaryDeps, ids: readonly string[], sandboxes: readonly string[]): void {
+  deps.cgroups.keep(new Set(ids));
+  deps.networks.keep(new Set(sandboxes));
+  deps.keepProcesses(new Set([...ids, ...sandboxes]));
+}
+
+async function podsStats(
+  deps: SummaryDeps,
+  rates: Rates,
+  look: Look,
+  nodeKeys: readonly string[],
+): Promise<readonly PodStats[]> {
+  const containers = await containersStats(deps, rates, look);
+  const ids = containers.map(([{ id }]) => id);
+  rates.keep(new Set([...nodeKeys, ...ids]));
+  const ofPods = Map.groupBy(containers, ([{ podUID }]) => podUID);
+  const sandboxes = deps.sandboxes().filter(({ ready }) => ready);
+  forget(
+    deps,
+    ids,
+    sandboxes.map(({ id }) => id),
+  );
+  return Promise.all(
+    sandboxes.map(async (sandbox) => {
+      const { id, podUID } = sandbox;
+      const its = ofPods.get(podUID) ?? [];
+      const [interfaces, processes] = await Promise.all([deps.networks.of(id), processesOf(deps, its)]);
+      const parts = {
+        sandbox,
+        pod: deps.pod(podUID),
+        containers: its.map(([, stats]) => stats),
+        figures: deps.disk.of(podUID),
+        interfaces,
+        processes,
+        space: look.space,
+      };
+      return podStats(parts, look.time);
+    }),
+  );
 }
 
 /** Everyone who asks within a moment gets the same. */
-export function createSummary(deps: SummaryDeps, options: SummaryOptions): CollectSummary {
+export function createSummary(deps: SummaryDeps, options: NodeStatsOptions): CollectSummary {
+  const { clock } = deps;
   const rates = createRates();
   const flights = createSingleFlight<Summary>();
   let last: { readonly summary: Summary; readonly atMs: number } | undefined;
 
   async function collect(): Promise<Summary> {
-    const time = formatTime(deps.clock.now());
-    const pods = await podsStats(deps, rates, time);
-    const summary: Summary = { node: await nodeStats(deps, options, rates), pods };
-    last = { summary, atMs: deps.clock.monotonic() };
+    await deps.disk.refresh();
+    const nowMs = clock.now();
+    const time = formatTime(nowMs);
+    const [imageFs, space] = await Promise.all([
+      imageFsStats(deps, time).catch(() => undefined),
+      deps.spaceOf(options.rootDir),
+    ]);
+    const pods = await podsStats(deps, rates, { time, imageFs, space }, nodeRateKeys(options));
+    const node = await nodeStats(deps, options, rates, { nowMs, imageFs, space });
+    const summary: Summary = { node, pods };
+    last = { summary, atMs: clock.monotonic() };
     return summary;
   }
 
-  return () => {
-    if (last !== undefined && deps.clock.monotonic() - last.atMs < FRESH_MS)
-      return Promise.resolve(last.summary);
+  async function fresh(): Promise<Summary> {
+    if (last !== undefined && clock.monotonic() - last.atMs < FRESH_MS) return last.summary;
+    return flights.run('summary', collect);
+  }
+
+  return async (needs = 'rates') => {
+    const first = await fresh();
+    if (needs === 'totals' || first.node.cpu?.usageNanoCores !== undefined) return first;
+    // Nobody has looked for long: two looks make a rate.
+    await sleep(clock, LEAST_RATE_MS + 10);
     return flights.run('summary', collect);
   };
 }

@@ -31,6 +31,9 @@ export interface DiskUsageOptions {
   readonly periodMs: number;
 }
 
+const isOf = ({ volumesDir, logsDir }: PodFolders, path: string): boolean =>
+  path.startsWith(`${volumesDir}/`) || path.startsWith(`${logsDir}/`);
+
 /** Who asks is not held up longer than this. */
 const LONGEST_WAIT_MS = 1000;
 
@@ -52,6 +55,7 @@ export function createDiskUsage(deps: DiskUsageDeps, { periodMs }: DiskUsageOpti
     const task = { pods: pods(), skipped: [...skipped] };
     const uids = new Set(task.pods.map(({ uid }) => uid));
     for (const uid of figures.keys()) if (!uids.has(uid)) figures.delete(uid);
+    for (const path of skipped) if (!task.pods.some((pod) => isOf(pod, path))) skipped.delete(path);
     try {
       const { stuckAt } = await measure({ clock, onMeasured: keep }, task, closing.signal);
       if (stuckAt === undefined) return;

@@ -11,6 +11,9 @@ export interface MeasureDeps {
   readonly rest: () => void;
 }
 
+/** Sources whose volumes are folders of the node's; others are file systems, or are bound from elsewhere. */
+const IN_PLACE = /~(?:empty-dir|configmap|secret|downward-api|projected)$/;
+
 interface Place extends Pick<Measured, 'podUID' | 'of' | 'name' | 'source'> {
   readonly path: string;
   /** Device of the folder above. */
@@ -47,7 +50,8 @@ function placesOf({ uid: podUID, volumesDir, logsDir }: PodFolders): readonly Pl
 }
 
 function measure({ path, device, ...place }: Place, onPause: () => void): Measured {
-  const isOwnFs = deviceOf(path) !== device;
+  const isElsewhere = place.of === 'volume' && !IN_PLACE.test(place.source);
+  const isOwnFs = isElsewhere || deviceOf(path) !== device;
   const space = spaceIn(statfsSync(path));
   if (isOwnFs) {
     const { usedBytes, inodes, inodesFree } = space;

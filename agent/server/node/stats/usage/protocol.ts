@@ -28,7 +28,7 @@ export interface Measured {
   readonly inodesUsed: number;
   /** Of the file system that it lies on. */
   readonly space: FsSpace;
-  /** It is a file system of its own. */
+  /** It is a file system of its own, or bound from elsewhere: the numbers are of the file system. */
   readonly isOwnFs: boolean;
 }
 

@@ -76,7 +76,11 @@ test('createDiskUsage measures volumes and logs in a thread of its own', async (
   onTestFinished(() => usage.close());
   await usage.refresh();
   const found = usage.of('u').map(({ of, name, source, usedBytes, inodesUsed, isOwnFs }) => ({
-    ...{ of, name, source, isOwnFs, inodesUsed },
+    of,
+    name,
+    source,
+    isOwnFs,
+    inodesUsed,
     large: usedBytes >= 5000,
   }));
   expect(found).toEqual([

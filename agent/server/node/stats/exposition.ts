@@ -1,0 +1,36 @@
+/** Samples that somebody else has counted, in the text form for scrapers, with the times they are of. Pure.
+ *  @see https://prometheus.io/docs/instrumenting/exposition_formats/ */
+
+export interface Sample {
+  readonly labels: Readonly<Record<string, string>>;
+  /** Undefined: not known, and left out. */
+  readonly value: number | undefined;
+  /** In ms since the epoch. Absent: now. */
+  readonly atMs?: number | undefined;
+}
+
+export interface Family {
+  readonly name: string;
+  readonly help: string;
+  readonly type: 'counter' | 'gauge';
+  readonly samples: readonly Sample[];
+}
+
+const ESCAPES: Readonly<Record<string, string>> = { '\\': '\\\\', '"': '\\"', '\n': '\\n' };
+const escapeValue = (text: string): string => text.replaceAll(/[\\"\n]/g, (found) => ESCAPES[found] ?? found);
+
+function formatSample(name: string, { labels, value, atMs }: Sample): string {
+  const pairs = Object.entries(labels).map(([key, text]) => `${key}="${escapeValue(text)}"`);
+  const at = atMs === undefined ? '' : ` ${Math.round(atMs)}`;
+  return `${name}${pairs.length === 0 ? '' : `{${pairs.join(',')}}`} ${value}${at}\n`;
+}
+
+function formatFamily({ name, help, type, samples }: Family): string {
+  const given = samples.filter(({ value }) => value !== undefined);
+  if (given.length === 0) return '';
+  const lines = given.map((sample) => formatSample(name, sample)).join('');
+  return `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n${lines}`;
+}
+
+/** Families without a sample are left out. */
+export const formatFamilies = (families: readonly Family[]): string => families.map(formatFamily).join('');

@@ -1,0 +1,39 @@
+/** What claims take, as part of `/metrics`: for alerts on volumes that fill up. Pure. */
+import { parseTime } from '#api/meta/time.ts';
+import type { FsStats, Summary, VolumeStats } from '#api/schema/gen/stats-v1alpha1.ts';
+import { type Family, formatFamilies } from './exposition.ts';
+
+const FAMILIES = [
+  ['capacity_bytes', 'Capacity in bytes of the volume', 'capacityBytes'],
+  ['available_bytes', 'Number of available bytes in the volume', 'availableBytes'],
+  ['used_bytes', 'Number of used bytes in the volume', 'usedBytes'],
+  ['inodes', 'Maximum number of inodes in the volume', 'inodes'],
+  ['inodes_free', 'Number of free inodes in the volume', 'inodesFree'],
+  ['inodes_used', 'Number of used inodes in the volume', 'inodesUsed'],
+] as const satisfies readonly (readonly [string, string, keyof FsStats])[];
+
+/** @param prefix first word of the agent's own metrics */
+export function volumeMetrics(summary: Summary | undefined, prefix: string): string {
+  const claims = new Map<string, VolumeStats>();
+  for (const volume of (summary?.pods ?? []).flatMap((pod) => pod.volume ?? [])) {
+    // Several pods may have the same one.
+    if (volume.pvcRef !== undefined) claims.set(`${volume.pvcRef.namespace}/${volume.pvcRef.name}`, volume);
+  }
+  return formatFamilies(
+    FAMILIES.map(
+      ([name, help, key]): Family => ({
+        name: `${prefix}_volume_stats_${name}`,
+        help: `[ALPHA] ${help}`,
+        type: 'gauge',
+        samples: [...claims.values()].map((volume) => ({
+          labels: {
+            namespace: volume.pvcRef?.namespace ?? '',
+            persistentvolumeclaim: volume.pvcRef?.name ?? '',
+          },
+          value: volume[key],
+          atMs: parseTime(volume.time),
+        })),
+      }),
+    ),
+  );
+}
