@@ -57,7 +57,18 @@ export interface Joined extends AsyncDisposable {
 /** Flags of the agent, or what makes them of its API server. */
 type Flags = readonly string[] | ((plane: TestPlane) => readonly string[]);
 
-export async function startJoined(flags: Flags = []): Promise<Joined> {
+/** Where the agent finds its server. */
+export interface Way extends Partial<AsyncDisposable> {
+  readonly url: string;
+  readonly authority: string;
+}
+
+/** @param through gives what stands between the agent and the server, and ends with them */
+export async function startJoined(
+  flags: Flags = [],
+  through: (plane: TestPlane) => Promise<Way> = (plane) =>
+    Promise.resolve({ url: plane.url, authority: plane.credentials().ca }),
+): Promise<Joined> {
   const port = await freePort();
   const endpoint = inject('criEndpoint');
   const folder = await createTempDir('na-agent-');
@@ -65,8 +76,9 @@ export async function startJoined(flags: Flags = []): Promise<Joined> {
   await writeFile(tokens, `${TOKEN},system:node:${NODE},,"system:nodes"\n`);
   const plane = await startTestPlane([`--secure-port=${port}`, `--token-auth-file=${tokens}`]);
   const platconfig = join(folder.path, 'platconfig');
-  const tls = { authority: plane.credentials().ca, insecure: false };
-  await writeFile(platconfig, formatPlatconfig({ server: plane.url, tls }, { token: TOKEN }));
+  const way = await through(plane);
+  const tls = { authority: way.authority, insecure: false };
+  await writeFile(platconfig, formatPlatconfig({ server: way.url, tls }, { token: TOKEN }));
   const agentFlags = [
     `--platconfig=${platconfig}`,
     `--cert-dir=${folder.path}/pki`,
@@ -135,6 +147,7 @@ export async function startJoined(flags: Flags = []): Promise<Joined> {
       cri.close();
       await plane.call('DELETE', pods, { body: { gracePeriodSeconds: 0 } });
       await agent[Symbol.asyncDispose]();
+      await way[Symbol.asyncDispose]?.();
       await plane[Symbol.asyncDispose]();
     },
   };
