@@ -1,8 +1,12 @@
 /** `npm run bench [-- --json FILE] [-- NAME…]`: measures the budgets of the node and of the API server on this
- *  machine, as root. Shows a missed budget and goes on; fails only when nothing could be measured. */
+ *  machine, as root. Shows a missed budget and goes on; fails only when nothing could be measured. A name is one of a
+ *  row, or `fleet` for all of its rows, which are measured when they are asked for (`--agents`, `--pods`). */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { asError } from '#api/kit/clock.ts';
+import type { FleetSize } from './fleet/fleet.ts';
+import { FLEET_ROWS } from './fleet/rows.ts';
+import { LARGE, setUpFleet } from './fleet/run.ts';
 import { planeRows } from './plane/rows.ts';
 import { setUpPlane } from './plane/setup.ts';
 import type { RowOn } from './row.ts';
@@ -56,29 +60,45 @@ async function runRow<B>(row: RowOn<B>, bench: B): Promise<Result> {
 }
 
 /** In this order: the rows with the full set of pods come one after the other. */
-const GROUPS: readonly Group[] = [
+const groups = (fleet: FleetSize): readonly Group[] => [
   groupOf([agentStart, podStart, containerRestart, manyPods, idleCpu, memory, adoption], setUpBench),
   groupOf(planeRows('embedded'), (stack, say) => setUpPlane('embedded', stack, say)),
   groupOf(planeRows('etcd'), (stack, say) => setUpPlane('etcd', stack, say)),
+  groupOf(FLEET_ROWS, (stack, say) => setUpFleet(fleet, stack, say)),
 ];
 
-function choose(names: readonly string[]): (row: RowFacts) => boolean {
-  const known = GROUPS.flatMap(({ rows }) => rows.map(({ name }) => name));
+const FLEET = 'fleet';
+const PODS_OF_AN_AGENT = LARGE.pods / LARGE.agents;
+const isOfFleet = ({ name }: RowFacts): boolean => FLEET_ROWS.some((row) => row.name === name);
+
+function choose(all: readonly Group[], names: readonly string[]): (row: RowFacts) => boolean {
+  const known = [...all.flatMap(({ rows }) => rows.map(({ name }) => name)), FLEET];
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Error(`no row ${unknown.join(', ')}; there are ${known.join(', ')}`);
-  return ({ name }) => names.length === 0 || names.includes(name);
+  // It takes minutes, and all that the machine has.
+  if (names.length === 0) return (row) => !isOfFleet(row);
+  return (row) => names.includes(row.name) || (names.includes(FLEET) && isOfFleet(row));
+}
+
+/** @throws RangeError for what is no number of things */
+function amount(text: string | undefined, otherwise: number): number {
+  const value = text === undefined ? otherwise : Number(text);
+  if (Number.isSafeInteger(value) && value > 0) return value;
+  throw new RangeError(`${text} is no number of agents or pods`);
 }
 
 async function main(): Promise<void> {
   const { values, positionals } = parseArgs({
-    options: { json: { type: 'string' } },
+    options: { json: { type: 'string' }, agents: { type: 'string' }, pods: { type: 'string' } },
     allowPositionals: true,
   });
-  const isChosen = choose(positionals);
+  const agents = amount(values.agents, LARGE.agents);
+  const all = groups({ ...LARGE, agents, pods: amount(values.pods, agents * PODS_OF_AN_AGENT) });
+  const isChosen = choose(all, positionals);
   if (process.getuid?.() !== 0) throw new Error('the benchmark runs real containers and needs root');
   const say = (line: string): void => console.error(`bench: ${line}`);
   const results: (readonly [RowFacts, Result])[] = [];
-  for (const group of GROUPS) results.push(...(await group.run(isChosen, say)));
+  for (const group of all) results.push(...(await group.run(isChosen, say)));
   console.log(formatTable(results));
   if (values.json !== undefined) {
     const text = JSON.stringify({ rows: results.map(([, result]) => result) }, undefined, 2);

@@ -1,0 +1,117 @@
+/** What is done with a fleet, one after the other, and what is measured meanwhile. */
+import { setTimeout as wait } from 'node:timers/promises';
+import { cpuSeconds, residentMiB } from '../process.ts';
+import { type Fleet, untilTrue } from './fleet.ts';
+import { percentile } from './percentile.ts';
+import { type VerbTimes, verbTimes } from './verb-times.ts';
+import { createDeployment, NEXT_REVISION, updateDeployment } from './workload.ts';
+
+export interface PhaseFigures {
+  readonly name: string;
+  readonly seconds: number;
+  /** What the server used of processors, and the processes of the agents together. */
+  readonly serverCpuSeconds: number;
+  readonly agentsCpuSeconds: number;
+  readonly serverMiB: number;
+  readonly agentsMiB: number;
+  readonly verbs: readonly VerbTimes[];
+  readonly loopP99Ms: number;
+  readonly loopMaxMs: number;
+  /** Of pods that came during the phase: from their coming to their running. */
+  readonly starts: { readonly count: number; readonly p50Ms: number; readonly p99Ms: number } | undefined;
+  readonly binds: { readonly p50Ms: number; readonly p99Ms: number } | undefined;
+}
+
+export interface PhaseTimes {
+  readonly settleMs: number;
+  readonly limitMs: number;
+}
+
+export async function measurePhase(
+  fleet: Fleet,
+  name: string,
+  work: () => Promise<void>,
+): Promise<PhaseFigures> {
+  const { server, plane, agents, pods } = fleet;
+  fleet.say(`${name} …`);
+  const [before, cpuBefore, agentsBefore] = await Promise.all([
+    server.figures(),
+    cpuSeconds(plane.pid),
+    agents.use(),
+  ]);
+  const startMs = performance.now();
+  await work();
+  const seconds = (performance.now() - startMs) / 1000;
+  const [after, cpuAfter, agentsAfter, serverMiB] = await Promise.all([
+    server.figures(),
+    cpuSeconds(plane.pid),
+    agents.use(),
+    residentMiB(plane.pid),
+  ]);
+  const [faults] = agents.faults();
+  if (faults !== undefined) throw new Error(`an agent failed: ${faults}`);
+  const startsMs = pods.startsMs(startMs);
+  const bindsMs = pods.bindsMs(startMs);
+  return {
+    name,
+    seconds,
+    serverCpuSeconds: cpuAfter - cpuBefore,
+    agentsCpuSeconds: agentsAfter.cpuSeconds - agentsBefore.cpuSeconds,
+    serverMiB,
+    agentsMiB: agentsAfter.residentMiB,
+    verbs: verbTimes(before.verbs, after.verbs),
+    loopP99Ms: after.loopP99Ms,
+    loopMaxMs: after.loopMaxMs,
+    starts: startsMs.length === 0 ? undefined : { count: startsMs.length, ...spread(startsMs) },
+    binds: bindsMs.length === 0 ? undefined : spread(bindsMs),
+  };
+}
+
+const spread = (values: readonly number[]): { readonly p50Ms: number; readonly p99Ms: number } => ({
+  p50Ms: percentile(values, 0.5),
+  p99Ms: percentile(values, 0.99),
+});
+
+const LIMIT_MS = 240_000;
+/** Replicas of a Deployment, but for small fleets. */
+const REPLICAS = 50;
+
+export const registration = (fleet: Fleet): Promise<PhaseFigures> =>
+  measurePhase(fleet, 'registration', () =>
+    untilTrue(() => fleet.readyNodes() >= fleet.size.agents, LIMIT_MS, 'all nodes are ready'),
+  );
+
+export const steady = (fleet: Fleet, name: string, forMs: number): Promise<PhaseFigures> =>
+  measurePhase(fleet, name, () => wait(forMs));
+
+const replicasOf = ({ size }: Fleet): number => Math.max(1, Math.min(REPLICAS, Math.ceil(size.pods / 4)));
+
+const deploymentsOf = (fleet: Fleet): number => Math.ceil(fleet.size.pods / replicasOf(fleet));
+
+/** All pods come, at the pace that was asked for. */
+export const fill = (fleet: Fleet): Promise<PhaseFigures> =>
+  measurePhase(fleet, 'fill', async () => {
+    const replicas = replicasOf(fleet);
+    const startMs = performance.now();
+    for (let index = 0; index < deploymentsOf(fleet); index += 1) {
+      const earlyMs = startMs + (index * replicas * 1000) / fleet.size.podsPerSecond - performance.now();
+      if (earlyMs > 0) await wait(earlyMs);
+      await createDeployment(fleet.server, index, Math.min(replicas, fleet.size.pods - index * replicas));
+    }
+    await untilTrue(() => fleet.pods.ready >= fleet.size.pods, LIMIT_MS, 'all pods run');
+  });
+
+/** A part of the pods gets a new revision, all of its Deployments at a time. */
+export const rollOut = (fleet: Fleet, share: number): Promise<PhaseFigures> =>
+  measurePhase(fleet, 'rolling update', async () => {
+    const replicas = replicasOf(fleet);
+    const count = Math.max(1, Math.floor(deploymentsOf(fleet) * share));
+    for (let index = 0; index < count; index += 1) await updateDeployment(fleet.server, index);
+    await untilTrue(
+      () =>
+        fleet.pods.readyOf(NEXT_REVISION) >= Math.min(count * replicas, fleet.size.pods) &&
+        fleet.pods.count === fleet.size.pods,
+      LIMIT_MS,
+      'the new revision runs and the old one is gone',
+    );
+  });

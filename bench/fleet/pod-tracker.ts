@@ -1,0 +1,79 @@
+/** What the watch of all pods tells: when each came, and when it was said to run. Pure but for what it keeps. */
+
+export interface SeenPod {
+  readonly type: string;
+  readonly uid: string;
+  readonly deployment: string;
+  readonly revision: string;
+  readonly nodeName: string;
+  readonly phase: string;
+  readonly ready: boolean;
+}
+
+interface Life {
+  readonly cameMs: number;
+  boundMs: number | undefined;
+  ranMs: number | undefined;
+  pod: SeenPod;
+}
+
+export interface PodTracker {
+  take(pod: SeenPod, nowMs: number): void;
+  /** Pods that are there. */
+  readonly count: number;
+  /** Those of them that run and are ready. */
+  readonly ready: number;
+  /** Those of them of a revision that run and are ready. */
+  readyOf(revision: string): number;
+  /** From the pod's coming to its running, in ms, of pods that came since then. */
+  startsMs(sinceMs: number): readonly number[];
+  /** From the pod's coming to its node, in ms, of pods that came since then. */
+  bindsMs(sinceMs: number): readonly number[];
+  /** Pods that came since then and have not run. */
+  unstarted(sinceMs: number): number;
+}
+
+export function createPodTracker(): PodTracker {
+  const there = new Map<string, Life>();
+  const gone: Life[] = [];
+  const readyByRevision = new Map<string, number>();
+  let ready = 0;
+
+  function count(pod: SeenPod, by: 1 | -1): void {
+    if (!pod.ready) return;
+    ready += by;
+    readyByRevision.set(pod.revision, (readyByRevision.get(pod.revision) ?? 0) + by);
+  }
+  const all = (sinceMs: number): readonly Life[] =>
+    [...there.values(), ...gone].filter(({ cameMs }) => cameMs >= sinceMs);
+
+  return {
+    take(pod, nowMs) {
+      const known = there.get(pod.uid);
+      if (known !== undefined) count(known.pod, -1);
+      if (pod.type === 'DELETED') {
+        there.delete(pod.uid);
+        if (known !== undefined) gone.push(known);
+        return;
+      }
+      count(pod, 1);
+      const life = known ?? { cameMs: nowMs, boundMs: undefined, ranMs: undefined, pod };
+      life.pod = pod;
+      if (pod.nodeName !== '') life.boundMs ??= nowMs;
+      if (pod.phase === 'Running') life.ranMs ??= nowMs;
+      there.set(pod.uid, life);
+    },
+    get count() {
+      return there.size;
+    },
+    get ready() {
+      return ready;
+    },
+    readyOf: (revision) => readyByRevision.get(revision) ?? 0,
+    startsMs: (sinceMs) =>
+      all(sinceMs).flatMap(({ cameMs, ranMs }) => (ranMs === undefined ? [] : [ranMs - cameMs])),
+    bindsMs: (sinceMs) =>
+      all(sinceMs).flatMap(({ cameMs, boundMs }) => (boundMs === undefined ? [] : [boundMs - cameMs])),
+    unstarted: (sinceMs) => all(sinceMs).filter(({ ranMs }) => ranMs === undefined).length,
+  };
+}

@@ -1,0 +1,98 @@
+/** One run of a fleet through all of its phases. */
+import { join } from 'node:path';
+import { bundle, PLANE_ENTRIES } from '../../scripts/bundle.ts';
+import { createTempDir } from '../../testing/temp.ts';
+import { type FleetSize, startFleet } from './fleet.ts';
+import { fill, type PhaseFigures, registration, rollOut, steady } from './phases.ts';
+import { startWatchProbe, type WatchTimes } from './watch-probe.ts';
+
+export interface FleetFigures {
+  readonly registration: PhaseFigures;
+  readonly fill: PhaseFigures;
+  readonly steady: PhaseFigures;
+  readonly rollout: PhaseFigures;
+  readonly phases: readonly PhaseFigures[];
+  readonly watch: WatchTimes;
+}
+
+export interface FleetRun {
+  readonly size: FleetSize;
+  /** The first call does it, later ones have its figures. */
+  readonly figures: () => Promise<FleetFigures>;
+}
+
+export const LARGE: FleetSize = {
+  agents: 1000,
+  pods: 10_000,
+  processes: 2,
+  agentsPerSecond: 20,
+  podsPerSecond: 50,
+};
+
+const STEADY_MS = 30_000;
+/** Of the pods, in a rolling update. */
+const ROLLED_OUT = 0.2;
+
+/** Disposing of the stack ends and removes everything. */
+export async function setUpFleet(
+  size: FleetSize,
+  stack: AsyncDisposableStack,
+  say: (line: string) => void,
+): Promise<FleetRun> {
+  const folder = stack.use(await createTempDir('na-fleet-'));
+  const program = join(folder.path, 'program');
+  say('bundling the API server');
+  await bundle(program, PLANE_ENTRIES);
+  let figures: Promise<FleetFigures> | undefined;
+  return {
+    size,
+    figures() {
+      const main = join(program, 'control-plane-lite.js');
+      figures ??= runFleet({ size, dir: folder.path, program: main, say, steadyMs: STEADY_MS }, stack);
+      return figures;
+    },
+  };
+}
+
+export interface RunOptions {
+  readonly size: FleetSize;
+  readonly dir: string;
+  /** What Node runs as the API server. */
+  readonly program: string;
+  readonly say: (line: string) => void;
+  /** How long nothing is done, in ms. */
+  readonly steadyMs: number;
+}
+
+export async function runFleet(options: RunOptions, stack: AsyncDisposableStack): Promise<FleetFigures> {
+  const fleet = await startFleet(options, stack);
+  const registered = await registration(fleet);
+  const probing = new AbortController();
+  const probe = await startWatchProbe(fleet.server, probing.signal);
+  stack.defer(async () => {
+    probing.abort();
+    await probe.done;
+  });
+  const idle = await steady(fleet, 'rest without pods', options.steadyMs);
+  const filled = await fill(fleet);
+  const rest = await steady(fleet, 'rest', options.steadyMs);
+  const rollout = await rollOut(fleet, ROLLED_OUT);
+  return {
+    registration: registered,
+    fill: filled,
+    steady: rest,
+    rollout,
+    phases: [registered, idle, filled, rest, rollout],
+    watch: probe.times(),
+  };
+}
+
+/** The verb of any phase whose calls took longest at the 99th percentile. @throws Error if there were no calls */
+export function worstVerb(phases: readonly PhaseFigures[]): {
+  readonly verb: string;
+  readonly p99Ms: number;
+} {
+  const [worst] = phases.flatMap(({ verbs }) => verbs).toSorted((a, b) => b.p99Ms - a.p99Ms);
+  if (worst === undefined) throw new Error('the server answered nothing');
+  return worst;
+}
