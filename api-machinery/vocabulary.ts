@@ -71,6 +71,8 @@ export interface Vocabulary {
   readonly agentReasonPrefix: string;
   /** How the members of a schema begin that OpenAPI does not have: `<prefix>list-type`. */
   readonly schemaExtensionPrefix: string;
+  /** Member of plugins' settings that names a client configuration file. */
+  readonly clientConfigFileMember: string;
 }
 
 const plat: Vocabulary = {
@@ -111,6 +113,7 @@ const plat: Vocabulary = {
   nodeAgentEndpointMember: 'nodeAgentEndpoint',
   agentReasonPrefix: 'NodeAgent',
   schemaExtensionPrefix: 'x-plat-',
+  clientConfigFileMember: 'platConfigFile',
   componentPrefix: 'plat',
   apiServerClientSigner: 'apiserver-client',
   nodeClientSigner: 'apiserver-client-nodeagent',
@@ -158,6 +161,7 @@ const kubernetes: Vocabulary = {
   nodeAgentEndpointMember: 'kubeletEndpoint',
   agentReasonPrefix: 'Kubelet',
   schemaExtensionPrefix: 'x-kubernetes-',
+  clientConfigFileMember: 'kubeConfigFile',
   componentPrefix: 'kube',
   apiServerClientSigner: 'kube-apiserver-client',
   nodeClientSigner: 'kube-apiserver-client-kubelet',

@@ -3,6 +3,7 @@
 
 /** `on`: works unless told otherwise. */
 export const ADMISSION_PLUGINS = [
+  { name: 'NamespaceAutoProvision', on: false },
   { name: 'NamespaceLifecycle', on: true },
   { name: 'NamespaceExists', on: false },
   { name: 'SecurityContextDeny', on: false },
@@ -12,12 +13,14 @@ export const ADMISSION_PLUGINS = [
   { name: 'NodeRestriction', on: true },
   { name: 'TaintNodesByCondition', on: true },
   { name: 'AlwaysPullImages', on: false },
+  { name: 'ImagePolicyWebhook', on: false },
   { name: 'PodSecurity', on: true },
   { name: 'PodNodeSelector', on: false },
   { name: 'Priority', on: true },
   { name: 'DefaultTolerationSeconds', on: true },
   { name: 'PodTolerationRestriction', on: false },
   { name: 'OwnerReferencesPermissionEnforcement', on: false },
+  { name: 'PersistentVolumeLabel', on: false },
   { name: 'DefaultStorageClass', on: true },
   { name: 'StorageObjectInUseProtection', on: true },
   { name: 'PersistentVolumeClaimResize', on: true },

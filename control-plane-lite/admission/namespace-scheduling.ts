@@ -6,6 +6,12 @@ import { isMembers, typed } from '../resources/view.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import {
+  NO_SELECTORS,
+  NO_TOLERATIONS,
+  type NodeSelectorConfig,
+  type TolerationConfig,
+} from './namespace-scheduling/config.ts';
+import {
   mergeTolerations,
   parseNodeSelector,
   parseTolerations,
@@ -30,30 +36,66 @@ function annotationReader({
 
 const PODS: ReadonlySet<string> = new Set(['/pods']);
 
-export function createPodNodeSelector(deps: Deps): AdmissionPlugin {
+type Labels = Readonly<Record<string, string>>;
+
+export function createPodNodeSelector(
+  deps: Deps,
+  { clusterDefault, allowed }: NodeSelectorConfig = NO_SELECTORS,
+): AdmissionPlugin {
   const read = annotationReader(deps);
+
+  /** What the namespace wants of its pods. */
+  function wantedOf(request: AdmissionRequest): Labels {
+    const text = read(request, 'node-selector');
+    if (text === undefined) return clusterDefault;
+    const wanted = text === '' ? {} : parseNodeSelector(text);
+    if (wanted === undefined)
+      throw refusal(request, `the node selector of the namespace cannot be read: ${text}`);
+    return wanted;
+  }
+
+  function merge(request: AdmissionRequest, own: Labels, wanted: Labels): Labels {
+    for (const [key, value] of Object.entries(wanted)) {
+      if (own[key] !== undefined && own[key] !== value)
+        throw refusal(request, 'pod node label selector conflicts with its namespace node label selector');
+    }
+    return { ...own, ...wanted };
+  }
+
+  function checkAllowed(request: AdmissionRequest, chosen: Labels): void {
+    const list = Object.entries(allowed.get(request.namespace) ?? {});
+    if (list.length === 0) return;
+    const fits = Object.entries(chosen).every(([key, value]) =>
+      list.some(([name, only]) => name === key && only === value),
+    );
+    if (!fits) throw refusal(request, 'pod node label selector labels conflict with its namespace whitelist');
+  }
+
   return {
     name: 'PodNodeSelector',
     operations: ['CREATE'],
     resources: PODS,
     mutate(request) {
       const { object, subresource } = request;
-      const text = read(request, 'node-selector') ?? '';
-      if (object === undefined || subresource !== '' || text === '') return;
-      const wanted = parseNodeSelector(text);
-      if (wanted === undefined)
-        throw refusal(request, `the node selector of the namespace cannot be read: ${text}`);
-      const own = typed<Pod>(object).spec?.nodeSelector ?? {};
-      for (const [key, value] of Object.entries(wanted)) {
-        if (own[key] !== undefined && own[key] !== value)
-          throw refusal(request, 'pod node label selector conflicts with its namespace node label selector');
-      }
-      setInSpec<PodSpec>(object, { nodeSelector: { ...own, ...wanted } });
+      if (object === undefined || subresource !== '') return;
+      const wanted = wantedOf(request);
+      if (Object.keys(wanted).length === 0) return;
+      const nodeSelector = merge(request, typed<Pod>(object).spec?.nodeSelector ?? {}, wanted);
+      setInSpec<PodSpec>(object, { nodeSelector });
+    },
+    validate(request) {
+      const { object, subresource } = request;
+      if (object === undefined || subresource !== '') return;
+      // Another plugin may have changed it meanwhile.
+      checkAllowed(request, merge(request, typed<Pod>(object).spec?.nodeSelector ?? {}, wantedOf(request)));
     },
   };
 }
 
-export function createPodTolerationRestriction(deps: Deps): AdmissionPlugin {
+export function createPodTolerationRestriction(
+  deps: Deps,
+  config: TolerationConfig = NO_TOLERATIONS,
+): AdmissionPlugin {
   const read = annotationReader(deps);
   const pressure: Toleration = {
     key: `node.${deps.vocabulary.domain}/memory-pressure`,
@@ -61,8 +103,14 @@ export function createPodTolerationRestriction(deps: Deps): AdmissionPlugin {
     effect: 'NoSchedule',
   };
 
-  function tolerationsIn(request: AdmissionRequest, name: string): readonly Toleration[] {
-    const text = read(request, name) ?? '';
+  /** What the namespace says, or else what holds for all. */
+  function tolerationsIn(
+    request: AdmissionRequest,
+    name: string,
+    general: readonly Toleration[],
+  ): readonly Toleration[] {
+    const text = read(request, name);
+    if (text === undefined) return general;
     if (text === '') return [];
     const found = parseTolerations(text);
     if (found === undefined) throw refusal(request, `the ${name} of the namespace cannot be read`);
@@ -75,7 +123,11 @@ export function createPodTolerationRestriction(deps: Deps): AdmissionPlugin {
     const pod = typed<Pod>(object);
     const given = pod.spec?.tolerations ?? [];
     const more = qosClass(pod) === 'BestEffort' ? [] : [pressure];
-    const all = mergeTolerations([...tolerationsIn(request, 'defaultTolerations'), ...given, ...more]);
+    const all = mergeTolerations([
+      ...tolerationsIn(request, 'defaultTolerations', config.defaults),
+      ...given,
+      ...more,
+    ]);
     if (all.length !== given.length || all.some((each, index) => each !== given[index]))
       setInSpec<PodSpec>(object, { tolerations: all.map((each) => ({ ...each })) });
   }
@@ -90,7 +142,7 @@ export function createPodTolerationRestriction(deps: Deps): AdmissionPlugin {
     validate(request) {
       const { object, subresource } = request;
       if (object === undefined || subresource !== '') return;
-      const allowed = tolerationsIn(request, 'tolerationsWhitelist');
+      const allowed = tolerationsIn(request, 'tolerationsWhitelist', config.allowed);
       if (allowed.length === 0) return;
       const given = typed<Pod>(object).spec?.tolerations ?? [];
       if (given.every((each) => allowed.some((wider) => tolerates(wider, each)))) return;

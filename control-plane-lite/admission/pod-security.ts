@@ -7,6 +7,7 @@ import type { ApiObject } from '../resources/contract.ts';
 import { isMembers, typed } from '../resources/view.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
+import { NO_POD_SECURITY, type PodSecurityConfig } from './pod-security/config.ts';
 import { violationsOf } from './pod-security/evaluate.ts';
 import { formatLevel, isPrivileged, labelFaults, MODES, type Mode, policyOf } from './pod-security/levels.ts';
 import { refusal } from './refusal.ts';
@@ -37,15 +38,30 @@ function templateOf(object: ApiObject, plural: string): Pod | undefined {
   return isMembers(place) ? place : undefined;
 }
 
-export function createPodSecurity({ vocabulary, objects }: AdmissionDeps): AdmissionPlugin {
+export function createPodSecurity(
+  { vocabulary, objects }: Pick<AdmissionDeps, 'vocabulary' | 'objects'>,
+  { defaults, exempt }: PodSecurityConfig = NO_POD_SECURITY,
+): AdmissionPlugin {
   const namespaces = objects('', 'namespaces');
+
+  /** Why nobody looks at it. */
+  function exemptionOf({ namespace, user }: AdmissionRequest, { spec }: Pod): string | undefined {
+    if (exempt.namespaces.has(namespace)) return 'namespace';
+    if (exempt.users.has(user.name)) return 'user';
+    return exempt.runtimeClasses.has(spec?.runtimeClassName ?? '') ? 'runtimeClass' : undefined;
+  }
 
   function look(request: AdmissionRequest, pod: Pod, modes: readonly Mode[], before?: Pod): void {
     const labels = namespaces.get(request.namespace)?.labels ?? {};
-    const policy = policyOf(labels, vocabulary);
+    const policy = policyOf(labels, vocabulary, defaults);
     if (isPrivileged(policy)) return;
     // What runs already is left alone until it is to be another.
     if (before !== undefined && isDeepStrictEqual(pod.spec, before.spec)) return;
+    const exemption = exemptionOf(request, pod);
+    if (exemption !== undefined) {
+      request.annotate(`pod-security.${vocabulary.domain}/exempt`, exemption);
+      return;
+    }
     for (const mode of modes) {
       const fault = violationsOf(pod, policy[mode], vocabulary);
       if (fault === undefined) continue;

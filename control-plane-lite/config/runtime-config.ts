@@ -36,6 +36,10 @@ function closeness({ key }: Switch, resource: Resource): number | undefined {
   return own === `${groupVersion}/${resource.info.plural}` ? 3 : undefined;
 }
 
+/** A version that is only spoken to other servers (images are judged in it): it may be switched on, and has nothing to
+ *  be served. */
+const SPOKEN_ONLY = /^imagepolicy\.[a-z0-9.]+\/v1alpha1$/;
+
 /** The resources that are served: all, but for what is switched off. The closest switch decides.
  *  @throws ConfigError for a switch that can't be read or speaks of nothing */
 export function selectServed(resources: readonly Resource[], given: readonly string[]): readonly Resource[] {
@@ -44,7 +48,9 @@ export function selectServed(resources: readonly Resource[], given: readonly str
   const switches = parsed.filter((each) => typeof each !== 'string');
   for (const each of switches) {
     const speaks =
-      STAGES[each.key] !== undefined || resources.some((resource) => closeness(each, resource) !== undefined);
+      STAGES[each.key] !== undefined ||
+      SPOKEN_ONLY.test(each.key) ||
+      resources.some((resource) => closeness(each, resource) !== undefined);
     // Switching off what isn't there does no harm.
     if (!speaks && each.on) problems.push(`--runtime-config: no API is called ${each.key}`);
   }

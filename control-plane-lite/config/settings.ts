@@ -90,6 +90,7 @@ export interface ServerConfig {
   readonly authorizationMode: readonly string[];
   readonly enableAdmissionPlugins: readonly string[];
   readonly disableAdmissionPlugins: readonly string[];
+  readonly admissionControlConfigFile: string;
   readonly defaultNotReadyTolerationSeconds: number;
   readonly defaultUnreachableTolerationSeconds: number;
   readonly runtimeConfig: readonly string[];
@@ -336,6 +337,13 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     choices: ADMISSION_PLUGINS.map(({ name }) => name),
     group: 'Authorization',
     help: 'plugins that look at nothing',
+  },
+  admissionControlConfigFile: {
+    flag: 'admission-control-config-file',
+    type: 'string',
+    default: '',
+    group: 'Authorization',
+    help: 'settings of plugins, each in this file or in one that it names',
   },
   defaultNotReadyTolerationSeconds: {
     flag: 'default-not-ready-toleration-seconds',

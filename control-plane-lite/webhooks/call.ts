@@ -60,6 +60,7 @@ export function callWebhook(
   body: Buffer,
   agent: Agent,
   timeoutMs: number,
+  authorization?: string,
 ): Promise<Buffer> {
   const signal = AbortSignal.timeout(timeoutMs);
   return new Promise((resolve, reject) => {
@@ -78,6 +79,7 @@ export function callWebhook(
           'content-type': 'application/json',
           accept: 'application/json',
           'content-length': body.length,
+          ...(authorization === undefined ? {} : { authorization }),
         },
       },
       (answer) => {
@@ -109,10 +111,14 @@ function authoritiesOf({ caBundle = '' }: WebhookClient): { readonly ca?: Buffer
   return caBundle === '' ? {} : { ca: Buffer.from(caBundle, 'base64') };
 }
 
-/** The connections to a webhook. */
-export const webhookAgent = (client: WebhookClient): Agent =>
+/** The connections to a webhook; `own`: the certificate that it is shown. */
+export const webhookAgent = (
+  client: WebhookClient,
+  own: { readonly cert?: string; readonly key?: string } = {},
+): Agent =>
   new Agent({
     ...authoritiesOf(client),
+    ...own,
     keepAlive: true,
     timeout: IDLE_MS,
     maxFreeSockets: 4,

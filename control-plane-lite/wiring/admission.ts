@@ -8,8 +8,11 @@ import type { AdmissionPlugin } from '../admission/contract.ts';
 import { createDefaultIngressClass, createDefaultStorageClass } from '../admission/default-class.ts';
 import { createDefaultTolerations } from '../admission/default-tolerations.ts';
 import type { AdmissionDeps, ObjectSource } from '../admission/deps.ts';
+import { createImageAsker } from '../admission/image-policy/ask.ts';
+import { createImagePolicy } from '../admission/image-policy.ts';
 import { createLimitRanger } from '../admission/limit-ranger.ts';
 import { type AdmissionPluginName, enabledPlugins } from '../admission/names.ts';
+import { createNamespaceAutoProvision } from '../admission/namespace-autoprovision.ts';
 import { createNamespaceLifecycle } from '../admission/namespace-lifecycle.ts';
 import { createPodNodeSelector, createPodTolerationRestriction } from '../admission/namespace-scheduling.ts';
 import { createNodeRestriction } from '../admission/node-restriction.ts';
@@ -29,7 +32,9 @@ import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
 import { createClaimResize, createStorageProtection } from '../admission/storage.ts';
 import { createTaintNodes } from '../admission/taint-nodes.ts';
+import { createVolumeLabel } from '../admission/volume-label.ts';
 import { createHookCaller, type HookCaller } from '../admission/webhooks/call.ts';
+import type { FindCredentials } from '../admission/webhooks/credentials.ts';
 import { createMutatingWebhooks, createValidatingWebhooks } from '../admission/webhooks.ts';
 import type { Cache, CachedObject } from '../cache/contract.ts';
 import type { ServerConfig } from '../config/settings.ts';
@@ -38,6 +43,7 @@ import type { PendingCharges } from '../quota/pending.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import type { Access } from './access.ts';
+import type { AdmissionSettings } from './admission-settings.ts';
 import { createServiceFinder } from './service-finder.ts';
 
 export interface AdmissionParts {
@@ -54,14 +60,12 @@ export interface AdmissionParts {
   /** What quotas are charged for and is not stored yet. */
   readonly pendingCharges: PendingCharges;
   /** Made after the plugins, and asked for only when a request is there. */
-  readonly verbs: () => Pick<Verbs, 'update'>;
+  readonly verbs: () => Pick<Verbs, 'create' | 'update'>;
+  /** The settings of plugins, read from files. */
+  readonly settings: AdmissionSettings;
 }
 
-interface MadeParts extends AdmissionParts {
-  readonly caller: HookCaller;
-}
-
-type Make = (deps: AdmissionDeps, parts: MadeParts) => AdmissionPlugin | undefined;
+type Make = (deps: AdmissionDeps, parts: AdmissionParts) => AdmissionPlugin | undefined;
 
 /** Plugins of certificate requests are made together. */
 const certificatePlugin =
@@ -70,6 +74,8 @@ const certificatePlugin =
     createCertificateAdmission(deps).find((plugin) => plugin.name === name);
 
 const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
+  NamespaceAutoProvision: ({ objects }, parts) =>
+    createNamespaceAutoProvision({ objects, createNamespace: namespaceMaker(parts) }),
   NamespaceLifecycle: (_, { cache, registry, vocabulary }) => {
     const namespaces = registry.find('', 'v1', 'namespaces');
     if (namespaces === undefined) return undefined;
@@ -91,9 +97,17 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   },
   TaintNodesByCondition: createTaintNodes,
   AlwaysPullImages: () => alwaysPullImages,
-  PodSecurity: createPodSecurity,
-  PodNodeSelector: createPodNodeSelector,
-  PodTolerationRestriction: createPodTolerationRestriction,
+  ImagePolicyWebhook: ({ vocabulary, clock }, { settings: { imagePolicy }, log }) => {
+    if (imagePolicy === undefined) return undefined;
+    const { backend, config } = imagePolicy;
+    const own = log.child({ component: 'image-policy' });
+    const ask = createImageAsker({ backend, clock, log: own, vocabulary, random: Math.random }, config);
+    return createImagePolicy({ vocabulary, log: own, ask }, config);
+  },
+  PodSecurity: (deps, { settings }) => createPodSecurity(deps, settings.podSecurity),
+  PodNodeSelector: (deps, { settings }) => createPodNodeSelector(deps, settings.nodeSelectors),
+  PodTolerationRestriction: (deps, { settings }) =>
+    createPodTolerationRestriction(deps, settings.tolerations),
   Priority: createPriority,
   DefaultTolerationSeconds: (deps, { config }) =>
     createDefaultTolerations(deps, {
@@ -105,13 +119,16 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
       authorizer,
       resourceOf: (apiVersion, kind) => registry.findKind(apiVersion, kind)?.info,
     }),
+  PersistentVolumeLabel: ({ vocabulary }) => createVolumeLabel(vocabulary),
   DefaultStorageClass: createDefaultStorageClass,
   StorageObjectInUseProtection: createStorageProtection,
   PersistentVolumeClaimResize: createClaimResize,
   RuntimeClass: createRuntimeClassAdmission,
   DefaultIngressClass: createDefaultIngressClass,
-  MutatingAdmissionWebhook: (deps, { caller }) => createMutatingWebhooks(deps, caller),
-  ValidatingAdmissionWebhook: (deps, { caller }) => createValidatingWebhooks(deps, caller),
+  MutatingAdmissionWebhook: (deps, parts) =>
+    createMutatingWebhooks(deps, hookCaller(parts, parts.settings.mutatingCredentials)),
+  ValidatingAdmissionWebhook: (deps, parts) =>
+    createValidatingWebhooks(deps, hookCaller(parts, parts.settings.validatingCredentials)),
   ResourceQuota: (deps, parts) =>
     createResourceQuotaAdmission(deps, { write: quotaWriter(parts), pending: parts.pendingCharges }),
   CertificateApproval: certificatePlugin('CertificateApproval'),
@@ -125,19 +142,39 @@ export function createAdmissionPlugins(parts: AdmissionParts): readonly Admissio
   const { authorizer, rbac, rbacGroup: group } = access;
   const objects = objectSources(parts);
   const deps: AdmissionDeps = { vocabulary, clock, gates, authorizer, objects };
-  const caller = createHookCaller({
-    vocabulary,
-    log: parts.log.child({ component: 'webhooks' }),
-    signal: parts.signal,
-    addressOf: createServiceFinder(parts).addressOf,
-  });
   const named = enabledPlugins(config.enableAdmissionPlugins, config.disableAdmissionPlugins);
   return [
-    ...named.flatMap((name) => PLUGINS[name](deps, { ...parts, caller }) ?? []),
+    ...named.flatMap((name) => PLUGINS[name](deps, parts) ?? []),
     // No plugin to be switched off: without it RBAC is none.
     ...(rbac === undefined ? [] : [createRbacEscalation({ rbac, authorizer, group })]),
   ];
 }
+
+const hookCaller = (parts: AdmissionParts, credentials: FindCredentials): HookCaller =>
+  createHookCaller({
+    vocabulary: parts.vocabulary,
+    log: parts.log.child({ component: 'webhooks' }),
+    signal: parts.signal,
+    addressOf: createServiceFinder(parts).addressOf,
+    credentials,
+  });
+
+/** Makes namespaces on behalf of the server itself. */
+const namespaceMaker =
+  ({ registry, vocabulary, verbs, signal }: AdmissionParts): ((name: string) => Promise<void>) =>
+  async (name) => {
+    const resource = registry.find('', 'v1', 'namespaces');
+    if (resource === undefined) return;
+    const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name } };
+    const { object: complete } = resource.schema.decode(object);
+    resource.schema.applyDefaults?.(complete);
+    await verbs().create(
+      { resource, namespace: '', name },
+      complete,
+      { dryRun: false, fieldManager: `${vocabulary.componentPrefix}-apiserver` },
+      controllerCaller('namespace-autoprovision', signal),
+    );
+  };
 
 /** Charges quotas on behalf of the server itself. */
 const quotaWriter =

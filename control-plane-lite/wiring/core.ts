@@ -20,6 +20,7 @@ import { createVerbs } from '../verbs/verbs.ts';
 import { type Access, createAccess } from './access.ts';
 import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
 import { createAdmissionPlugins } from './admission.ts';
+import { loadAdmissionSettings } from './admission-settings.ts';
 import { createResources, type ServedResources } from './resources.ts';
 
 export interface Core {
@@ -89,6 +90,7 @@ export async function createCore(
   const accounts = accountTokens.authenticator;
   const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority, accounts });
   const pendingCharges = createPendingCharges({ clock, cache });
+  const settings = await loadAdmissionSettings(config, log, signal);
   const plugins = createAdmissionPlugins({
     config,
     vocabulary,
@@ -100,6 +102,7 @@ export async function createCore(
     log,
     signal,
     pendingCharges,
+    settings,
     verbs: () => verbs,
   });
   const admission = createAdmissionChain(plugins);

@@ -27,6 +27,8 @@ export interface ConversionWebhook extends AsyncDisposable {
   /** What was asked so far. */
   readonly reviews: Review[];
   readonly paths: string[];
+  /** What the requests proved themselves by. */
+  readonly authorizations: string[];
   answer: Answer;
 }
 
@@ -66,6 +68,7 @@ export async function startConversionWebhook(
   });
   const reviews: Review[] = [];
   const paths: string[] = [];
+  const authorizations: string[] = [];
   const server = createServer({ cert: certificate, key }, (request, response) => {
     const pieces: Buffer[] = [];
     request.on('data', (piece: Buffer) => pieces.push(piece));
@@ -73,6 +76,7 @@ export async function startConversionWebhook(
       const review = JSON.parse(Buffer.concat(pieces).toString()) as Review;
       reviews.push(review);
       paths.push(request.url ?? '');
+      authorizations.push(request.headers.authorization ?? '');
       const body = hook.answer(review);
       if (body === undefined) return;
       response.statusCode = typeof body === 'number' ? body : 200;
@@ -89,6 +93,7 @@ export async function startConversionWebhook(
     caBundle: Buffer.from(authority.certificate).toString('base64'),
     reviews,
     paths,
+    authorizations,
     answer,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

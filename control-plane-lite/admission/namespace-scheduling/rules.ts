@@ -14,7 +14,7 @@ export function parseNodeSelector(text: string): Readonly<Record<string, string>
 
 const isText = (value: unknown): boolean => value === undefined || typeof value === 'string';
 
-function isToleration(value: unknown): value is Toleration {
+export function isToleration(value: unknown): value is Toleration {
   if (!isMembers(value)) return false;
   const { key, operator, value: wanted, effect, tolerationSeconds } = value;
   return (

@@ -30,12 +30,23 @@ function minorOf(text: string): number | undefined {
   return found === null ? undefined : Number(found[1]);
 }
 
-/** What the labels say; what can't be read holds pods to the most. */
-export function policyOf(labels: Labels, vocabulary: Vocabulary): Policy {
+/** A level with its release as a configuration says it; absent: it is none. */
+export function parseLevel(level: string, version: string): LevelVersion | undefined {
+  const minor = minorOf(version);
+  return isLevel(level) && minor !== undefined ? { level, minor } : undefined;
+}
+
+const ANYTHING: LevelVersion = { level: 'privileged', minor: LATEST };
+/** Where nobody says anything. */
+export const NO_POLICY: Policy = { enforce: ANYTHING, audit: ANYTHING, warn: ANYTHING };
+
+/** What the labels say; what can't be read holds pods to the most. `general`: for what they don't say. */
+export function policyOf(labels: Labels, vocabulary: Vocabulary, general: Policy = NO_POLICY): Policy {
   const read = (mode: Mode): LevelVersion => {
     const label = labelOf(mode, vocabulary);
-    const level = labels[label] ?? 'privileged';
-    const minor = minorOf(labels[`${label}-version`] ?? 'latest') ?? LATEST;
+    const level = labels[label] ?? general[mode].level;
+    const version = labels[`${label}-version`];
+    const minor = version === undefined ? general[mode].minor : (minorOf(version) ?? LATEST);
     // A level that nobody knows refuses more rather than less, but warnings of it would tell nothing.
     if (!isLevel(level)) return { level: mode === 'enforce' ? 'restricted' : 'privileged', minor: LATEST };
     return { level, minor };

@@ -8,6 +8,7 @@ import { StatusError, type StatusReason } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { callWebhook, type WebhookDeps, webhookAgent, webhookTarget } from '../../webhooks/call.ts';
 import type { AdmissionRequest } from '../contract.ts';
+import type { FindCredentials, HookCredentials } from './credentials.ts';
 import type { Hook } from './hook.ts';
 import {
   AdmissionReviewError,
@@ -28,6 +29,8 @@ export interface HookCallerDeps extends WebhookDeps {
   readonly log: Logger;
   /** Closes the connections. */
   readonly signal: AbortSignal;
+  /** What a webhook is shown; absent: nothing. */
+  readonly credentials?: FindCredentials;
 }
 
 const REASONS: ReadonlyMap<number, StatusReason> = new Map([
@@ -49,8 +52,8 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
   const agents = new Map<string, Agent>();
   deps.signal.addEventListener('abort', () => agents.forEach((agent) => agent.destroy()), { once: true });
 
-  function agentOf({ client }: Hook): Agent {
-    const key = client.caBundle ?? '';
+  function agentOf({ client }: Hook, own: HookCredentials | undefined): Agent {
+    const key = `${own?.id ?? ''} ${client.caBundle ?? ''}`;
     const known = agents.get(key);
     if (known !== undefined) return known;
     const [oldest] = agents;
@@ -58,7 +61,9 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
       oldest[1].destroy();
       agents.delete(oldest[0]);
     }
-    const made = webhookAgent(client);
+    const { cert, key: secret } = own ?? {};
+    const shown = cert === undefined || secret === undefined ? {} : { cert, key: secret };
+    const made = webhookAgent(client, shown);
     agents.set(key, made);
     return made;
   }
@@ -69,7 +74,10 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
       throw new AdmissionReviewError('webhook does not accept known AdmissionReview versions');
     const asked = { uid: randomUUID(), version };
     const body = Buffer.from(JSON.stringify(reviewBody(request, asked, vocabulary)));
-    const answer = await callWebhook(webhookTarget(hook.client, deps), body, agentOf(hook), hook.timeoutMs);
+    const target = webhookTarget(hook.client, deps);
+    const own = deps.credentials?.(target.name, target.port);
+    const agent = agentOf(hook, own);
+    const answer = await callWebhook(target, body, agent, hook.timeoutMs, own?.authorization);
     return readReview(parse(answer), asked, vocabulary);
   }
 

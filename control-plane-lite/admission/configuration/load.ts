@@ -1,0 +1,98 @@
+/** The file with the settings of admission plugins: for each plugin they stand in the file itself, or in one of their
+ *  own. Source: document 2, 2.7 (`--admission-control-config-file`) and 9. */
+import { dirname, resolve } from 'node:path';
+import type { Section } from '#api/client-config/fields.ts';
+import { parseDocuments } from '#api/codec/documents.ts';
+import { asError } from '#api/kit/clock.ts';
+import type { FieldError } from '#api/meta/field-error.ts';
+import { isMembers } from '../../resources/view.ts';
+import {
+  checkKind,
+  type PluginConfig,
+  PluginConfigError,
+  type PluginConfigs,
+  readPluginConfig,
+} from './plugin-config.ts';
+
+export interface LoadDeps {
+  readonly readFile: (path: string) => Promise<string>;
+}
+
+/** Largest file that is read, in bytes. */
+const MAX_BYTES = 1024 * 1024;
+
+const KINDS = [
+  { group: 'apiserver.config', version: 'v1', kind: 'AdmissionConfiguration' },
+  { group: 'apiserver', version: 'v1alpha1', kind: 'AdmissionConfiguration' },
+];
+
+/** Plugins to which a file speaks that doesn't say what it is, as upstream has it. */
+const OF_UNTYPED_FILES = ['ImagePolicyWebhook', 'PodNodeSelector'];
+
+async function readValue({ readFile }: LoadDeps, file: string): Promise<unknown> {
+  const fail = (faults: readonly FieldError[], cause?: unknown): never => {
+    throw new PluginConfigError(file, faults, { cause });
+  };
+  let text: string;
+  try {
+    text = await readFile(file);
+  } catch (thrown) {
+    const detail = `cannot be read: ${asError(thrown).message}`;
+    return fail([{ kind: 'FieldValueInvalid', field: '', detail }], thrown);
+  }
+  const [first, second] = parseDocuments(text, { maxBytes: MAX_BYTES });
+  if (first === undefined)
+    return fail([{ kind: 'FieldValueRequired', field: '', detail: 'the file is empty' }]);
+  if (first.errors.length > 0) return fail(first.errors);
+  if (second !== undefined) fail([{ kind: 'FieldValueTooMany', field: '', detail: 'must be one document' }]);
+  return first.value;
+}
+
+/** Where the settings of a plugin are. */
+type Place =
+  | { readonly name: string; readonly config: PluginConfig }
+  | { readonly name: string; readonly path: string };
+
+function placeOf(section: Section, file: string, index: number): Place | undefined {
+  const name = section.text('name');
+  if (name === '') section.report('FieldValueRequired', 'name', 'the name of a plugin');
+  const [path, value] = [section.text('path'), section.value('configuration')];
+  if (value !== undefined && value !== null)
+    return { name, config: { file, path: `plugins[${index}].configuration`, value } };
+  return path === '' ? undefined : { name, path: resolve(dirname(file), path) };
+}
+
+function placesOf(section: Section, file: string): readonly Place[] {
+  checkKind(section, KINDS);
+  const seen = new Set<string>();
+  return section.sections('plugins', ['name', 'path', 'configuration']).flatMap((each, index) => {
+    const name = each.text('name');
+    if (seen.has(name)) each.report('FieldValueDuplicate', 'name', 'each plugin is named once', name);
+    seen.add(name);
+    return placeOf(each, file, index) ?? [];
+  });
+}
+
+/** The settings of every plugin that the file names. No file: none.
+ *  @throws PluginConfigError with every fault of the file, or of the first of the others that can't be read */
+export async function loadPluginConfigs(file: string, deps: LoadDeps): Promise<PluginConfigs> {
+  if (file === '') return new Map();
+  const path = resolve(file);
+  const value = await readValue(deps, path);
+  if (isMembers(value) && value['kind'] === undefined && value['apiVersion'] === undefined) {
+    return new Map(OF_UNTYPED_FILES.map((name) => [name, { file: path, path: '', value }]));
+  }
+  const root = { file: path, path: '', value };
+  const places = readPluginConfig(root, ['apiVersion', 'kind', 'plugins'], (section) =>
+    placesOf(section, path),
+  );
+  return new Map(
+    await Promise.all(
+      places.map(async (place) => {
+        if ('config' in place) return [place.name, place.config] as const;
+        const own = await readValue(deps, place.path);
+        return [place.name, { file: place.path, path: '', value: own }] as const;
+      }),
+    ),
+  );
+}

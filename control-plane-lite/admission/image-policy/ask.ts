@@ -1,0 +1,71 @@
+/** Asks the service for images, again if it does not answer, and remembers what it said for a while. */
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { ImageReviewSpec } from '#api/schema/gen/imagepolicy-v1alpha1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { type Backend, BackendError } from '../../webhooks/backend.ts';
+import type { ImagePolicyConfig } from './config.ts';
+import { ImageReviewError, type ImageVerdict, readVerdict, reviewText } from './review.ts';
+
+export interface ImageAskerDeps {
+  readonly backend: Pick<Backend, 'post'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly vocabulary: Vocabulary;
+  /** 0 to 1. */
+  readonly random: () => number;
+}
+
+/** @throws Error if the service can't be asked or its answer is none */
+export type AskImages = (spec: ImageReviewSpec, signal: AbortSignal) => Promise<ImageVerdict>;
+
+const TRIES = 5;
+const FACTOR = 1.5;
+const JITTER = 0.2;
+/** So many verdicts are remembered. */
+const MOST_KEPT = 1024;
+const TOO_MANY = 429;
+const SERVER_FAULT = 500;
+
+/** Whether asking once more may help. */
+function isPassing(thrown: unknown): boolean {
+  if (thrown instanceof ImageReviewError) return false;
+  return !(thrown instanceof BackendError) || thrown.status === TOO_MANY || thrown.status >= SERVER_FAULT;
+}
+
+export function createImageAsker(deps: ImageAskerDeps, config: ImagePolicyConfig): AskImages {
+  const { backend, clock, log, vocabulary, random } = deps;
+  const kept = new Map<string, { readonly verdict: ImageVerdict; readonly untilMs: number }>();
+
+  function keep(key: string, verdict: ImageVerdict): void {
+    const ttlMs = verdict.allowed ? config.allowMs : config.denyMs;
+    if (ttlMs <= 0) return;
+    kept.delete(key);
+    kept.set(key, { verdict, untilMs: clock.now() + ttlMs });
+    const [oldest] = kept.keys();
+    if (kept.size > MOST_KEPT && oldest !== undefined) kept.delete(oldest);
+  }
+
+  async function ask(text: string, signal: AbortSignal): Promise<ImageVerdict> {
+    let delayMs = config.retryMs;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return readVerdict(await backend.post(text, signal), vocabulary);
+      } catch (thrown) {
+        if (signal.aborted || attempt === TRIES || !isPassing(thrown)) throw thrown;
+        log.debug({ err: thrown, attempt }, 'Images could not be asked for; it is tried again');
+      }
+      await sleep(clock, delayMs * (1 + JITTER * random()), signal);
+      delayMs *= FACTOR;
+    }
+  }
+
+  return async (spec, signal) => {
+    const text = reviewText(spec, vocabulary);
+    const known = kept.get(text);
+    if (known !== undefined && known.untilMs > clock.now()) return known.verdict;
+    const verdict = await ask(text, signal);
+    keep(text, verdict);
+    return verdict;
+  };
+}

@@ -1,0 +1,69 @@
+/** What the service for images is asked, and what its answer says. Pure. Source: document 2, 2.3. */
+import { parseJsonText } from '#api/codec/json-text.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { ImageReviewSpec } from '#api/schema/gen/imagepolicy-v1alpha1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { isMembers } from '../../resources/view.ts';
+
+/** The answer is none. */
+export class ImageReviewError extends Error {
+  override readonly name = 'ImageReviewError';
+}
+
+export interface ImageVerdict {
+  readonly allowed: boolean;
+  readonly reason: string;
+  readonly auditAnnotations: Readonly<Record<string, string>>;
+}
+
+const KIND = 'ImageReview';
+const apiVersionOf = ({ apiGroupDomain }: Vocabulary): string => `imagepolicy.${apiGroupDomain}/v1alpha1`;
+
+/** What a change of a pod, or of its ephemeral containers alone, is to be asked of. */
+export function reviewSpecOf(
+  { metadata, spec }: Pod,
+  { namespace, subresource }: { readonly namespace: string; readonly subresource: string },
+  { apiGroupDomain }: Vocabulary,
+): ImageReviewSpec {
+  const containers =
+    subresource === 'ephemeralcontainers'
+      ? (spec?.ephemeralContainers ?? [])
+      : [...(spec?.containers ?? []), ...(spec?.initContainers ?? [])];
+  const annotations = Object.entries(metadata?.annotations ?? {}).filter(([name]) =>
+    name.includes(`.image-policy.${apiGroupDomain}/`),
+  );
+  return {
+    containers: containers.map(({ image }) => (image === undefined ? {} : { image })),
+    ...(annotations.length === 0 ? {} : { annotations: Object.fromEntries(annotations) }),
+    namespace,
+  };
+}
+
+export const reviewText = (spec: ImageReviewSpec, vocabulary: Vocabulary): string =>
+  JSON.stringify({ apiVersion: apiVersionOf(vocabulary), kind: KIND, metadata: {}, spec, status: {} });
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');
+
+/** @throws ImageReviewError */
+export function readVerdict(text: string, vocabulary: Vocabulary): ImageVerdict {
+  let answer: unknown;
+  try {
+    answer = parseJsonText(text);
+  } catch (cause) {
+    throw new ImageReviewError('the answer is no JSON', { cause });
+  }
+  const wanted = apiVersionOf(vocabulary);
+  if (!isMembers(answer) || answer['kind'] !== KIND || answer['apiVersion'] !== wanted)
+    throw new ImageReviewError(`the answer must be ${KIND} of ${wanted}`);
+  const { status } = answer;
+  const { allowed, reason, auditAnnotations } = isMembers(status) ? status : {};
+  if (allowed !== undefined && typeof allowed !== 'boolean')
+    throw new ImageReviewError('status.allowed of the answer must be true or false');
+  return {
+    allowed: allowed === true,
+    reason: textOf(reason),
+    auditAnnotations: isMembers(auditAnnotations)
+      ? Object.fromEntries(Object.entries(auditAnnotations).map(([name, value]) => [name, textOf(value)]))
+      : {},
+  };
+}

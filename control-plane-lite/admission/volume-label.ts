@@ -1,0 +1,53 @@
+/** Labels volumes of clouds with the region and zone where they are. No cloud is asked here, so that nothing is known
+ *  of such a volume: it is refused, as upstream does without a cloud provider, unless whoever made it has labelled it.
+ *  Deprecated. Source: document 2, 2.7 (PersistentVolumeLabel); upstream's plugin, release 1.24. */
+import type { PersistentVolume } from '#api/schema/gen/core-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { typed } from '../resources/view.ts';
+import type { AdmissionPlugin } from './contract.ts';
+import { refusal } from './refusal.ts';
+
+/** A volume that a provisioner has yet to make. */
+const TO_BE_MADE = 'placeholder-for-provisioning';
+
+type Spec = NonNullable<PersistentVolume['spec']>;
+
+/** What a cloud would have to be asked of, for people. */
+function askedOf(spec: Spec): string | undefined {
+  const {
+    awsElasticBlockStore: aws,
+    gcePersistentDisk: gce,
+    azureDisk: azure,
+    vsphereVolume: vsphere,
+  } = spec;
+  const text = (what: string, id: string, cloud: string): string | undefined =>
+    id === TO_BE_MADE ? undefined : `error querying ${what} ${id}: unable to build ${cloud}`;
+  if (aws !== undefined) return text('AWS EBS volume', aws.volumeID, 'AWS cloud provider for EBS');
+  if (gce !== undefined) return text('GCE PD volume', gce.pdName, 'GCE cloud provider for PD');
+  if (azure !== undefined)
+    return text('AzureDisk volume', azure.diskName, 'Azure cloud provider for AzureDisk');
+  if (vsphere !== undefined) return text('vSphere Volume', vsphere.volumePath, 'vSphere cloud provider');
+  return undefined;
+}
+
+export function createVolumeLabel({ domain }: Pick<Vocabulary, 'domain'>): AdmissionPlugin {
+  const topologies = ['topology', 'failure-domain.beta'].map((group) => [
+    `${group}.${domain}/region`,
+    `${group}.${domain}/zone`,
+  ]);
+  const provisioned = `pv.${domain}/provisioned-by`;
+  return {
+    name: 'PersistentVolumeLabel',
+    operations: ['CREATE'],
+    resources: new Set(['/persistentvolumes']),
+    mutate(request) {
+      if (request.object === undefined || request.subresource !== '') return;
+      const { metadata = {}, spec = {} } = typed<PersistentVolume>(request.object);
+      const { labels = {}, annotations = {} } = metadata;
+      const isPlaced = topologies.some((names) => names.every((name) => (labels[name] ?? '') !== ''));
+      if (annotations[provisioned] !== undefined && isPlaced) return;
+      const fault = askedOf(spec);
+      if (fault !== undefined) throw refusal(request, fault);
+    },
+  };
+}

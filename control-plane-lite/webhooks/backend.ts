@@ -1,0 +1,111 @@
+/** A remote service that is asked over HTTP(S) as a client configuration file says: one request after the other, over
+ *  connections that are kept. Source: document 2, 2.7 (ImagePolicyWebhook) and 4.1. */
+import { readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { Agent, request } from 'undici';
+import { ClientConfigError } from '#api/client-config/error.ts';
+import { parseClientConfig } from '#api/client-config/parse.ts';
+import {
+  type PemSource,
+  type ResolvedClientConfig,
+  resolveClientConfig,
+} from '#api/client-config/resolve.ts';
+
+/** The service answered, and not with success. */
+export class BackendError extends Error {
+  override readonly name = 'BackendError';
+  readonly status: number;
+  constructor(status: number) {
+    super(`the server answered ${status}`);
+    this.status = status;
+  }
+}
+
+export interface Backend {
+  /** Where it is, for people. */
+  readonly url: string;
+  /** The answer to a JSON body, as text. @throws BackendError, or Error if it can't be reached */
+  post(body: string, signal: AbortSignal): Promise<string>;
+  close(): Promise<void>;
+}
+
+const MAX_ANSWER_BYTES = 1024 * 1024;
+const CONNECTIONS = 16;
+
+const textOf = (source: PemSource): Promise<string> | string =>
+  source.kind === 'data' ? source.pem : readFile(source.path, 'utf8');
+
+async function tlsOf({ tls, credentials }: ResolvedClientConfig): Promise<Readonly<Record<string, unknown>>> {
+  const { certificate } = credentials;
+  return {
+    ...(tls.authority === undefined ? {} : { ca: tls.authority }),
+    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+    ...(tls.insecure ? { rejectUnauthorized: false } : {}),
+    ...(certificate === undefined
+      ? {}
+      : { cert: await textOf(certificate.certificate), key: await textOf(certificate.key) }),
+  };
+}
+
+/** The value of the header by which this server proves who it is. A token's file may get another. */
+async function authorizationOf({ credentials }: ResolvedClientConfig): Promise<string | undefined> {
+  const { bearer, basic } = credentials;
+  if (bearer !== undefined) {
+    const token =
+      bearer.tokenFile === undefined
+        ? bearer.token
+        : await readFile(bearer.tokenFile, 'utf8').catch(() => bearer.token);
+    return `Bearer ${token.trim()}`;
+  }
+  if (basic === undefined) return undefined;
+  return `Basic ${Buffer.from(`${basic.username}:${basic.password}`).toString('base64')}`;
+}
+
+async function readAnswer(body: AsyncIterable<Buffer>): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    length += piece.length;
+    if (length > MAX_ANSWER_BYTES) throw new Error(`the answer exceeds ${MAX_ANSWER_BYTES} bytes`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+/** @throws ClientConfigError that says what of the file can't be used */
+export async function loadBackend(file: string): Promise<Backend> {
+  const parsed = parseClientConfig(await readFile(file), file);
+  if (parsed.kind === 'invalid') throw new ClientConfigError(file, parsed.errors);
+  const config = await resolveClientConfig(parsed.config, { readFile: (path) => readFile(path, 'utf8') });
+  const { exec, oidc } = config.credentials;
+  if (exec !== undefined || oidc !== undefined || config.proxyUrl !== undefined) {
+    const detail = `the server proves itself by a certificate, a token or a password: ${dirname(file)}`;
+    throw new ClientConfigError(file, [{ kind: 'FieldValueNotSupported', field: 'users', detail }]);
+  }
+  return createBackend(config);
+}
+
+export async function createBackend(config: ResolvedClientConfig): Promise<Backend> {
+  const agent = new Agent({ connect: await tlsOf(config), connections: CONNECTIONS });
+  return {
+    url: config.server,
+    async post(body, signal) {
+      const authorization = await authorizationOf(config);
+      const answer = await request(config.server, {
+        method: 'POST',
+        dispatcher: agent,
+        signal,
+        headers: {
+          'content-type': 'application/json',
+          accept: 'application/json',
+          ...(authorization === undefined ? {} : { authorization }),
+        },
+        body,
+      });
+      const text = await readAnswer(answer.body);
+      if (answer.statusCode < 200 || answer.statusCode > 299) throw new BackendError(answer.statusCode);
+      return text;
+    },
+    close: () => agent.destroy(),
+  };
+}
