@@ -12,22 +12,15 @@ import { unlessGone } from '../unless-gone.ts';
 import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { createHands, type Hands, refOf } from '../workloads-kit/family.ts';
-import { followChildren } from '../workloads-kit/follow-children.ts';
-import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import { createFamily, type Family, refOf } from '../workloads-kit/family.ts';
+import type { Owner } from '../workloads-kit/owners.ts';
 import { isNamespaceEnding } from '../workloads-kit/pod-writer.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { writeStatus } from '../workloads-kit/write-status.ts';
 import { type CronPlan, cronFacts, decideCronJob, type StartedJob, startedJob } from './decide.ts';
 
-interface Parts {
-  readonly deps: WorkloadDeps;
-  readonly resource: Resource;
+interface Parts extends Family {
   readonly jobResource: Resource;
   readonly jobs: Children<Child>;
-  readonly owners: Owners;
-  readonly hands: Hands;
-  readonly loop: KeyLoop;
 }
 
 type Start = NonNullable<CronPlan['start']>;
@@ -141,15 +134,9 @@ export async function runCronJobs(deps: WorkloadDeps, signal: AbortSignal): Prom
   const resource = findResource(deps, 'batch/v1', 'cronjobs');
   const jobResource = findResource(deps, 'batch/v1', 'jobs');
   if (resource === undefined || jobResource === undefined) return;
-  const hands = createHands(deps, 'cronjob-controller', signal);
-  const loop = createKeyLoop(deps, (key) => visit(parts, key));
+  const options = { resource, component: 'cronjob-controller' };
+  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
   const jobs = createChildren(deps.cache.resource(jobResource.storage), childFacts);
-  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
-    // Jobs are known by their owner alone.
-    selectorOf: () => undefined,
-    onChange: (key) => loop.due(key),
-  });
-  const parts: Parts = { deps, resource, jobResource, jobs, owners, hands, loop };
-  const following = followChildren(jobs, owners, (key) => loop.dueSoon(key));
-  await loop.run(signal, owners, jobs, following);
+  const parts: Parts = { ...family, jobResource, jobs };
+  await family.run([jobs], jobs);
 }

@@ -9,11 +9,10 @@ import { membersOf, typed } from '../../resources/view.ts';
 import { type Children, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { claimChildren, createHands, type Hands, refOf } from '../workloads-kit/family.ts';
-import { followChildren } from '../workloads-kit/follow-children.ts';
+import { claimChildren, createFamily, type Family, refOf } from '../workloads-kit/family.ts';
 import { NameTakenError } from '../workloads-kit/name-taken.ts';
 import { createNodes, type Nodes } from '../workloads-kit/nodes.ts';
-import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import type { Owner } from '../workloads-kit/owners.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 import {
   createPodWriter,
@@ -31,25 +30,19 @@ import {
   type RevisionWriter,
   revisionFacts,
 } from '../workloads-kit/revisions.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { slowStart } from '../workloads-kit/slow-start.ts';
 import { writeStatus } from '../workloads-kit/write-status.ts';
 import { type DaemonFacts, type DaemonNode, type DaemonPlan, decideDaemons } from './decide.ts';
 import { affinityFor, daemonTolerations, decideEligibility, targetNode } from './pods.ts';
 
-interface Parts {
-  readonly deps: WorkloadDeps;
-  readonly resource: Resource;
+interface Parts extends Family {
   readonly podResource: Resource;
   readonly revisionResource: Resource;
   readonly pods: Children<PodFacts>;
   readonly revisions: Children<RevisionFacts>;
   readonly nodes: Nodes;
-  readonly owners: Owners;
-  readonly hands: Hands;
   readonly writer: PodWriter;
   readonly revisionWriter: RevisionWriter;
-  readonly loop: KeyLoop;
   readonly failures: ReturnType<typeof createBackoff>;
 }
 
@@ -196,32 +189,27 @@ export async function runDaemonSets(
   const nodeResource = findResource(deps, 'v1', 'nodes');
   const revisionResource = findResource(deps, 'apps/v1', 'controllerrevisions');
   if (!resource || !podResource || !nodeResource || !revisionResource) return;
-  const hands = createHands(deps, 'daemonset-controller', signal);
-  const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
-    selectorOf: (object) => typed<DaemonSet>(object).spec?.selector,
-    onChange: (key) => loop.due(key),
-  });
+  const options = {
+    resource,
+    component: 'daemonset-controller',
+    selectorOf: (object: ApiObject) => typed<DaemonSet>(object).spec?.selector,
+  };
+  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
+  const { hands, owners, loop } = family;
   const nodes = createNodes(deps.cache.resource(nodeResource.storage), () => {
     for (const { key } of owners.all()) loop.dueSoon(key);
   });
   const revisions = createChildren(deps.cache.resource(revisionResource.storage), revisionFacts);
   const parts: Parts = {
-    deps,
-    resource,
+    ...family,
     podResource,
     revisionResource,
     pods,
     revisions,
     nodes,
-    owners,
-    hands,
     writer: createPodWriter({ ...hands, pods: podResource }),
     revisionWriter: createRevisionWriter({ ...hands, owners: resource, resource: revisionResource }),
-    loop,
     failures: createBackoff(FAILURES),
   };
-  const due = (key: string): void => loop.dueSoon(key);
-  const following = [followChildren(pods, owners, due), followChildren(revisions, owners, due)];
-  await loop.run(signal, owners, nodes, revisions, ...following);
+  await family.run([pods, revisions], nodes, revisions);
 }

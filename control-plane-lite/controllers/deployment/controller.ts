@@ -6,13 +6,11 @@ import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { claimChildren, createHands, type Hands, refOf } from '../workloads-kit/family.ts';
-import { followChildren } from '../workloads-kit/follow-children.ts';
+import { claimChildren, createFamily, type Family, refOf } from '../workloads-kit/family.ts';
 import { NameTakenError } from '../workloads-kit/name-taken.ts';
-import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import type { Owner } from '../workloads-kit/owners.ts';
 import { isFinished, type PodFacts } from '../workloads-kit/pod-facts.ts';
 import { isNamespaceEnding } from '../workloads-kit/pod-writer.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { type DeploymentPlan, decideDeployment } from './decide.ts';
 import { createSetWriter, type SetWriter } from './execute.ts';
@@ -26,16 +24,11 @@ import {
 import { failedConditions } from './progress.ts';
 import { allOf } from './revisions.ts';
 
-interface Parts {
-  readonly deps: WorkloadDeps;
-  readonly resource: Resource;
+interface Parts extends Family {
   readonly setResource: Resource;
   readonly sets: Children<Child>;
   readonly pods: Children<PodFacts>;
-  readonly owners: Owners;
-  readonly hands: Hands;
   readonly writer: SetWriter;
-  readonly loop: KeyLoop;
   readonly words: Words;
 }
 
@@ -152,27 +145,15 @@ export async function runDeployments(
   const resource = findResource(deps, 'apps/v1', 'deployments');
   const setResource = findResource(deps, 'apps/v1', 'replicasets');
   if (resource === undefined || setResource === undefined) return;
-  const hands = createHands(deps, 'deployment-controller', signal);
-  const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const sets = createChildren(deps.cache.resource(setResource.storage), childFacts);
-  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
-    selectorOf: (object) => typed<Deployment>(object).spec?.selector,
-    onChange: (key) => loop.due(key),
-  });
-  const writer = createSetWriter({ ...hands, owners: resource, resource: setResource });
-  const words = deploymentWords(deps.vocabulary);
-  const parts: Parts = {
-    deps,
+  const options = {
     resource,
-    setResource,
-    sets,
-    pods,
-    owners,
-    hands,
-    writer,
-    loop,
-    words,
+    component: 'deployment-controller',
+    selectorOf: (object: ApiObject) => typed<Deployment>(object).spec?.selector,
   };
-  const following = followChildren(sets, owners, (key) => loop.dueSoon(key));
-  await loop.run(signal, owners, following, sets, followPods(parts));
+  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
+  const sets = createChildren(deps.cache.resource(setResource.storage), childFacts);
+  const writer = createSetWriter({ ...family.hands, owners: resource, resource: setResource });
+  const words = deploymentWords(deps.vocabulary);
+  const parts: Parts = { ...family, setResource, sets, pods, writer, words };
+  await family.run([sets], sets, followPods(parts));
 }

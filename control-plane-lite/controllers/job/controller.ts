@@ -7,12 +7,10 @@ import { typed } from '../../resources/view.ts';
 import type { Children } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { claimChildren, createHands, type Hands, refOf } from '../workloads-kit/family.ts';
-import { followChildren } from '../workloads-kit/follow-children.ts';
-import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import { claimChildren, createFamily, type Family, refOf } from '../workloads-kit/family.ts';
+import type { Owner } from '../workloads-kit/owners.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 import { createPodWriter, isNamespaceEnding, type PodWriter } from '../workloads-kit/pod-writer.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { slowStart } from '../workloads-kit/slow-start.ts';
 import { changeObject, writeStatus } from '../workloads-kit/write-status.ts';
 import { decideJob, type JobPlan } from './decide.ts';
@@ -20,15 +18,10 @@ import { isDone, type JobFacts, type JobPod, type JobWords, jobFacts, jobPod, jo
 import { createOrphanRelease } from './orphans.ts';
 import { podOfJob } from './pods.ts';
 
-interface Parts {
-  readonly deps: WorkloadDeps;
-  readonly resource: Resource;
+interface Parts extends Family {
   readonly podResource: Resource;
   readonly pods: Children<PodFacts>;
-  readonly owners: Owners;
-  readonly hands: Hands;
   readonly writer: PodWriter;
-  readonly loop: KeyLoop;
   readonly words: JobWords;
   /** Facts of a pod; the same for the same revision of it. */
   readonly read: (pod: PodFacts) => JobPod;
@@ -141,23 +134,22 @@ export async function runJobs(
   const resource = findResource(deps, 'batch/v1', 'jobs');
   const podResource = findResource(deps, 'v1', 'pods');
   if (resource === undefined || podResource === undefined) return;
-  const hands = createHands(deps, 'job-controller', signal);
-  const loop = createKeyLoop(deps, (key) => visit(parts, key));
+  const options = {
+    resource,
+    component: 'job-controller',
+    selectorOf: (object: ApiObject) => typed<Job>(object).spec?.selector,
+  };
+  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
   const words = jobWords(deps.vocabulary);
-  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
-    selectorOf: (object) => typed<Job>(object).spec?.selector,
-    onChange: (key) => loop.due(key),
-  });
-  const writer = createPodWriter({ ...hands, pods: podResource });
+  const writer = createPodWriter({ ...family.hands, pods: podResource });
   const read = createReader(words);
-  const parts: Parts = { deps, resource, podResource, pods, owners, hands, writer, loop, words, read };
-  const following = followChildren(pods, owners, (key) => loop.dueSoon(key));
+  const parts: Parts = { ...family, podResource, pods, writer, words, read };
   const orphans = createOrphanRelease({
     ...deps,
     pods,
-    owners,
+    owners: family.owners,
     isHeld: (pod) => read(pod).held,
     release: (pod) => releasePod(parts, pod),
   });
-  await Promise.all([loop.run(signal, owners, following), orphans.run(signal)]);
+  await Promise.all([family.run([pods]), orphans.run(signal)]);
 }

@@ -10,9 +10,8 @@ import { typed } from '../../resources/view.ts';
 import type { Children } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { claimChildren, createHands, type Hands, refOf } from '../workloads-kit/family.ts';
-import { followChildren } from '../workloads-kit/follow-children.ts';
-import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import { claimChildren, createFamily, type Family, refOf } from '../workloads-kit/family.ts';
+import type { Owner } from '../workloads-kit/owners.ts';
 import { isActive, type PodFacts } from '../workloads-kit/pod-facts.ts';
 import {
   createPodWriter,
@@ -20,7 +19,6 @@ import {
   type PodWriter,
   podFromTemplate,
 } from '../workloads-kit/pod-writer.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { slowStart } from '../workloads-kit/slow-start.ts';
 import { writeStatus } from '../workloads-kit/write-status.ts';
 import {
@@ -56,15 +54,10 @@ export const REPLICATION_CONTROLLERS: ReplicaKind = {
   selectorOf: (object) => ({ matchLabels: typed<ReplicationController>(object).spec?.selector ?? {} }),
 };
 
-interface Parts {
-  readonly deps: WorkloadDeps;
-  readonly resource: Resource;
+interface Parts extends Family {
   readonly podResource: Resource;
   readonly pods: Children<PodFacts>;
-  readonly owners: Owners;
-  readonly hands: Hands;
   readonly writer: PodWriter;
-  readonly loop: KeyLoop;
 }
 
 const specOf = (object: ApiObject): ReplicaSpec & { readonly template: PodTemplateSpec } => {
@@ -191,14 +184,10 @@ export async function runReplicas(
   const resource = findResource(deps, kind.groupVersion, kind.plural);
   const podResource = findResource(deps, 'v1', 'pods');
   if (resource === undefined || podResource === undefined) return;
-  const hands = createHands(deps, kind.component, signal);
-  const writer = createPodWriter({ ...hands, pods: podResource });
-  const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
-    selectorOf: kind.selectorOf,
-    onChange: (key) => loop.due(key),
-  });
-  const parts: Parts = { deps, resource, podResource, pods, owners, hands, writer, loop };
-  const following = followChildren(pods, owners, (key) => loop.dueSoon(key));
-  await loop.run(signal, owners, following);
+  const { component, selectorOf } = kind;
+  const options = { resource, component, selectorOf };
+  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
+  const writer = createPodWriter({ ...family.hands, pods: podResource });
+  const parts: Parts = { ...family, podResource, pods, writer };
+  await family.run([pods]);
 }

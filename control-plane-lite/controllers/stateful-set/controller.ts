@@ -8,10 +8,9 @@ import { isMembers, typed } from '../../resources/view.ts';
 import { type Children, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
-import { claimChildren, createHands, type Hands, refOf } from '../workloads-kit/family.ts';
-import { followChildren } from '../workloads-kit/follow-children.ts';
+import { claimChildren, createFamily, type Family, refOf } from '../workloads-kit/family.ts';
 import { NameTakenError } from '../workloads-kit/name-taken.ts';
-import { createOwners, type Owner, type Owners } from '../workloads-kit/owners.ts';
+import type { Owner } from '../workloads-kit/owners.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 import { createPodWriter, isNamespaceEnding, type PodWriter } from '../workloads-kit/pod-writer.ts';
 import {
@@ -23,7 +22,6 @@ import {
   type RevisionWriter,
   revisionFacts,
 } from '../workloads-kit/revisions.ts';
-import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { changeObject, writeStatus } from '../workloads-kit/write-status.ts';
 import { createStatefulClaims, type StatefulClaims } from './claims.ts';
 import {
@@ -35,19 +33,14 @@ import {
 } from './decide.ts';
 import { podNameLabel, statefulPod } from './pods.ts';
 
-interface Parts {
-  readonly deps: WorkloadDeps;
-  readonly resource: Resource;
+interface Parts extends Family {
   readonly podResource: Resource;
   readonly revisionResource: Resource;
   readonly pods: Children<PodFacts>;
   readonly revisions: Children<RevisionFacts>;
-  readonly owners: Owners;
-  readonly hands: Hands;
   readonly writer: PodWriter;
   readonly revisionWriter: RevisionWriter;
   readonly claims: StatefulClaims;
-  readonly loop: KeyLoop;
 }
 
 const DEFAULT_HISTORY = 10;
@@ -246,28 +239,23 @@ export async function runStatefulSets(
   const claimResource = findResource(deps, 'v1', 'persistentvolumeclaims');
   const revisionResource = findResource(deps, 'apps/v1', 'controllerrevisions');
   if (!resource || !podResource || !claimResource || !revisionResource) return;
-  const hands = createHands(deps, 'statefulset-controller', signal);
-  const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const owners = createOwners(deps.cache.resource(resource.storage), resource, {
-    selectorOf: (object) => typed<StatefulSet>(object).spec?.selector,
-    onChange: (key) => loop.due(key),
-  });
+  const options = {
+    resource,
+    component: 'statefulset-controller',
+    selectorOf: (object: ApiObject) => typed<StatefulSet>(object).spec?.selector,
+  };
+  const family = createFamily(deps, options, (key) => visit(parts, key), signal);
+  const { hands } = family;
   const revisions = createChildren(deps.cache.resource(revisionResource.storage), revisionFacts);
   const parts: Parts = {
-    deps,
-    resource,
+    ...family,
     podResource,
     revisionResource,
     pods,
     revisions,
-    owners,
-    hands,
     writer: createPodWriter({ ...hands, pods: podResource }),
     revisionWriter: createRevisionWriter({ ...hands, owners: resource, resource: revisionResource }),
     claims: createStatefulClaims({ ...hands, cache: deps.cache, resource: claimResource }),
-    loop,
   };
-  const due = (key: string): void => loop.dueSoon(key);
-  const following = [followChildren(pods, owners, due), followChildren(revisions, owners, due)];
-  await loop.run(signal, owners, revisions, ...following);
+  await family.run([pods, revisions], revisions);
 }
