@@ -1,5 +1,5 @@
 /** `nodeagent join` */
-import { resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import { type Arguments, type OptionTable, parseArguments, parseChoice } from './arguments.ts';
@@ -37,6 +37,11 @@ const OPTIONS = {
     type: 'string',
     value: 'FILE',
     help: 'client configuration with the token (/etc/nodeagent/bootstrap.platconfig)',
+  },
+  config: {
+    type: 'string',
+    value: 'FILE',
+    help: "the agent's configuration, written unless it is there (config.yaml beside the platconfig)",
   },
   vocabulary: { type: 'string', value: 'WORD', help: 'names of the API: plat or kubernetes (plat)' },
   timeout: {
@@ -83,7 +88,7 @@ async function runJoin(args: JoinArguments, context: CliContext): Promise<void> 
   const [address, ...more] = args.positionals;
   if (address === undefined || more.length > 0)
     throw new UsageError('join needs one address: https://HOST:6443');
-  const [{ join }, { nodeName }, { AGENT_VERSION }] = await Promise.all([
+  const [{ joinCluster }, { nodeName }, { AGENT_VERSION }] = await Promise.all([
     import('../join/join.ts'),
     import('../node/node-facts.ts'),
     import('../version.ts'),
@@ -91,18 +96,20 @@ async function runJoin(args: JoinArguments, context: CliContext): Promise<void> 
   const { clock, cwd, env, err, out, signal } = context;
   const vocabulary =
     VOCABULARIES[parseChoice('--vocabulary', args.text('vocabulary') ?? 'plat', VOCABULARY_NAMES)];
-  const path = (name: 'cert-dir' | 'platconfig' | 'bootstrap-kubeconfig', usual: string): string =>
+  const path = (name: 'cert-dir' | 'platconfig' | 'config' | 'bootstrap-kubeconfig', usual: string): string =>
     resolve(cwd, args.text(name) ?? usual);
+  const platconfig = path('platconfig', '/etc/nodeagent/node.platconfig');
   const files = {
     certDir: path('cert-dir', '/var/lib/nodeagent/pki'),
-    platconfig: path('platconfig', '/etc/nodeagent/node.platconfig'),
+    platconfig,
+    configFile: path('config', join(dirname(platconfig), 'config.yaml')),
     bootstrapConfig: path('bootstrap-kubeconfig', '/etc/nodeagent/bootstrap.platconfig'),
   };
   const lines: Promise<void>[] = [];
   const say = (text: string): void => void lines.push(out.write(`${printable(text)}\n`));
   const name = nodeName(args.text('hostname-override') ?? '');
   try {
-    await join(
+    await joinCluster(
       {
         clock,
         // Failures are thrown, and steps are told in other words.
@@ -157,15 +164,20 @@ interface JoinFiles {
   readonly certDir: string;
   readonly platconfig: string;
   readonly bootstrapConfig: string;
+  readonly configFile: string;
 }
 
 /** The daemon's flags for what was made, with those that its defaults don't have. */
-function startFlags({ certDir, platconfig, bootstrapConfig }: JoinFiles, args: JoinArguments): string {
+function startFlags(
+  { certDir, platconfig, bootstrapConfig, configFile }: JoinFiles,
+  args: JoinArguments,
+): string {
   const named = (name: 'hostname-override' | 'vocabulary'): readonly string[] => {
     const value = args.text(name);
     return value === undefined ? [] : [`--${name}=${value}`];
   };
   return [
+    `--config=${configFile}`,
     `--platconfig=${platconfig}`,
     `--bootstrap-kubeconfig=${bootstrapConfig}`,
     `--cert-dir=${certDir}`,

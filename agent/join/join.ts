@@ -1,5 +1,6 @@
-/** Makes this machine a node of a cluster: finds the cluster, writes the bootstrap configuration, gets the certificate
- *  and the platconfig. Broken off anywhere, it can be begun again. */
+/** Makes this machine a node of a cluster: finds the cluster, writes the bootstrap configuration and the agent's own,
+ *  gets the certificate and the platconfig. Broken off anywhere, it can be begun again. */
+import { join } from 'node:path';
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, sleep } from '#api/kit/clock.ts';
 import { openClientCertificates } from '../certs/client-certificates.ts';
@@ -9,6 +10,7 @@ import { formatPlatconfig } from '../certs/platconfig.ts';
 import type { SessionDeps } from '../certs/server-session.ts';
 import { type DiscoverOptions, discoverCluster } from './discover.ts';
 import { JoinError } from './errors.ts';
+import { formatNodeConfig } from './node-config.ts';
 
 export interface JoinOptions extends DiscoverOptions {
   readonly nodeName: string;
@@ -17,6 +19,8 @@ export interface JoinOptions extends DiscoverOptions {
   readonly platconfig: string;
   /** Where that with the token is to be. */
   readonly bootstrapConfig: string;
+  /** Where the agent's configuration is to be; one that is there is left alone. */
+  readonly configFile: string;
   /** In ms. */
   readonly timeoutMs: number;
 }
@@ -31,7 +35,7 @@ const RETRY = { initialMs: 250, maxMs: 5000, jitter: 0.2 };
 const SIGNING_MS = 10_000;
 
 /** @throws JoinError, CertificateError, the system's error of a file, the signal's reason */
-export async function join(deps: JoinDeps, options: JoinOptions, signal: AbortSignal): Promise<void> {
+export async function joinCluster(deps: JoinDeps, options: JoinOptions, signal: AbortSignal): Promise<void> {
   const { platconfig, bootstrapConfig, token } = options;
   const certificates = { ...options, rotate: true, once: true };
   if ((await platconfigState(deps, certificates)) === 'good') {
@@ -44,8 +48,21 @@ export async function join(deps: JoinDeps, options: JoinOptions, signal: AbortSi
   const tls = { authority, insecure: false, ...(serverName === '' ? {} : { serverName }) };
   await certificateFiles.write(bootstrapConfig, formatPlatconfig({ server, tls }, { token: token.text }));
   deps.onStep(`wrote ${bootstrapConfig}`);
+  await writeNodeConfig(deps, options, authority);
   await patiently(deps, options, signal, (until) => openClientCertificates(deps, certificates, until));
   deps.onStep(`wrote ${platconfig}`);
+}
+
+async function writeNodeConfig(
+  { vocabulary, onStep }: JoinDeps,
+  { configFile, certDir }: JoinOptions,
+  authority: string,
+): Promise<void> {
+  const authorityFile = join(certDir, 'cluster-ca.crt');
+  await certificateFiles.write(authorityFile, authority);
+  const text = formatNodeConfig(vocabulary, { authorityFile });
+  if (await certificateFiles.create(configFile, text)) return onStep(`wrote ${configFile}`);
+  onStep(`left ${configFile} as it is; clients of the cluster are known by clientCAFile: ${authorityFile}`);
 }
 
 /** Tries again what passes by itself, until the time is over. */

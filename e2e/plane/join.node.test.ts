@@ -1,7 +1,7 @@
 /** `nodeagent join` against a real server, with the line that it prints. Document 2, 5.9. */
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, stat } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -108,8 +108,14 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     const { code, out, err } = await join(await newLine(), dir, 'joins');
     expect([code, err]).toEqual([0, '']);
     expect(out).toContain('this machine has joined as node joins');
-    expect(out).toContain(`nodeagent --platconfig=${dir.path}/node.conf`);
-    for (const file of ['node.conf', 'bootstrap.conf', 'pki/nodeagent-client-current.pem']) {
+    expect(out).toContain(`nodeagent --config=${dir.path}/config.yaml --platconfig=${dir.path}/node.conf`);
+    for (const file of [
+      'node.conf',
+      'bootstrap.conf',
+      'config.yaml',
+      'pki/cluster-ca.crt',
+      'pki/nodeagent-client-current.pem',
+    ]) {
       expect((await stat(`${dir.path}/${file}`)).mode & 0o777).toBe(0o600);
     }
     const { config } = await loadClientConfig(`${dir.path}/node.conf`);
@@ -121,9 +127,23 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     );
     const missing = api.get({ apiVersion: 'v1', resource: 'nodes', name: 'joins' }, signal);
     await expect(missing).rejects.toMatchObject({ status: 404 });
+    // Its server will let in whom the cluster vouches for, and nobody else.
+    const written = await readFile(`${dir.path}/config.yaml`, 'utf8');
+    expect(written).toContain(`clientCAFile: "${dir.path}/pki/cluster-ca.crt"`);
+    expect(written).toContain('mode: Webhook');
+    expect(await readFile(`${dir.path}/pki/cluster-ca.crt`, 'utf8')).toBe(plane.server.credentials().ca);
     // Once is enough.
     const again = await join(await newLine(), dir, 'joins');
     expect([again.code, again.err]).toEqual([1, expect.stringContaining('this machine is a node already')]);
+  });
+
+  test('a configuration that is there is left alone', async () => {
+    await using dir = await createTempDir('na-join-');
+    await writeFile(`${dir.path}/config.yaml`, '{}');
+    const { code, out } = await join(await newLine(), dir, 'own');
+    expect(code).toBe(0);
+    expect(out).toContain(`left ${dir.path}/config.yaml as it is`);
+    expect(await readFile(`${dir.path}/config.yaml`, 'utf8')).toBe('{}');
   });
 
   test('a wrong hash is told, with the right one', async () => {
