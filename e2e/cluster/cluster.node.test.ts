@@ -5,6 +5,7 @@ import { readlink, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { criKeys } from '#agent/runtime/config/labels.ts';
 import type { Deployment } from '#api/schema/gen/apps-v1.ts';
+import type { DaemonEndpoint, Node } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -94,6 +95,23 @@ describe('a cluster of three nodes', { timeout: 120_000 }, () => {
       { timeoutMs: 60_000, intervalMs: 200, what: `${REPLICAS} pods of version ${version} run` },
     );
   }
+
+  test('each has an address of its own, and all serve on the same port', async () => {
+    const { body } = await cluster.server().call('GET', '/api/v1/nodes');
+    const { items } = body as unknown as { readonly items: readonly Node[] };
+    const places = items.map(({ metadata, status }) => ({
+      name: metadata?.name,
+      address: status?.addresses?.find(({ type }) => type === 'InternalIP')?.address,
+      ports: Object.values<DaemonEndpoint>({ ...status?.daemonEndpoints }).map(({ Port }) => Port),
+    }));
+    const wanted = cluster.nodes.map(({ name, machine: { address } }) => ({
+      name,
+      address,
+      ports: [10_250],
+    }));
+    expect(places).toEqual(expect.arrayContaining(wanted));
+    expect(new Set(wanted.map(({ address }) => address)).size).toBe(NODES);
+  });
 
   test('a Deployment spreads over all of them', async () => {
     expect(await cluster.server().call('POST', DEPLOYMENTS, deployment('1'))).toMatchObject({ status: 201 });

@@ -1,5 +1,5 @@
-/** A small cluster on one machine: the API server as a process of its own, and nodes with their own containerd each,
- *  which got in with a token. */
+/** A small cluster on one machine: the API server as a process of its own, and nodes with their own containerd and
+ *  their own network each, which got in with a token. */
 import { writeFile } from 'node:fs/promises';
 import { unmountUnder } from '#agent/runtime/managed/purge.ts';
 import { silentLogger } from '#api/kit/logger.ts';
@@ -10,6 +10,7 @@ import { TestAgent } from '../../testing/agent.ts';
 import { runCli } from '../../testing/cli.ts';
 import { startTestContainerd, type TestContainerd } from '../../testing/containerd.ts';
 import { freePort } from '../../testing/free-port.ts';
+import { startTestNetwork, type TestMachine, type TestNetwork } from '../../testing/network.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { type Program, runProgram, startProgram } from '../plane-strangers/program/program.ts';
@@ -34,6 +35,7 @@ const AGENT_CONFIG = JSON.stringify({
 
 export interface ClusterNode {
   readonly name: string;
+  readonly machine: TestMachine;
   readonly agent: TestAgent;
   readonly containerd: TestContainerd;
   readonly cri: CriConnection;
@@ -53,7 +55,12 @@ export interface Cluster extends AsyncDisposable {
   pods(label: string): Promise<readonly Pod[]>;
 }
 
-async function join(server: Program, serverDir: string, agent: TestAgent): Promise<void> {
+async function join(
+  server: Program,
+  serverDir: string,
+  machine: TestMachine,
+  agent: TestAgent,
+): Promise<void> {
   const made = await eventually(async () => {
     const { code, stdout } = await runProgram(['token', 'create', '--data-dir', serverDir]);
     return code === 0 ? stdout : undefined;
@@ -67,7 +74,7 @@ async function join(server: Program, serverDir: string, agent: TestAgent): Promi
   const name = agent.folder.replace(/.*-/, '').toLowerCase();
   const own = [`--hostname-override=${name}`, '--vocabulary=kubernetes', ...files];
   const words = ['join', server.url, '--token', token, '--ca-cert-hash', hash, ...own];
-  const { code, err } = await runCli(agent, words);
+  const { code, err } = await machine.on(() => runCli(agent, words));
   if (code !== 0) throw new Error(`join ended with ${code}: ${err}`);
 }
 
@@ -78,11 +85,27 @@ async function isReady(server: Program, name: string): Promise<boolean> {
   return conditions.some(({ type, status: is }) => type === 'Ready' && is === 'True');
 }
 
-async function startNode(server: Program, dir: TempDir, started: AsyncDisposableStack): Promise<ClusterNode> {
+async function startRuntime(network: TestNetwork, started: AsyncDisposableStack): Promise<NodeRuntime> {
+  const machine = await network.addMachine();
+  const containerd = await machine.whileOn(() => startTestContainerd());
+  started.defer(() => machine.whileOn(() => containerd.purge()));
+  return { machine, containerd };
+}
+
+interface NodeRuntime {
+  readonly machine: TestMachine;
+  readonly containerd: TestContainerd;
+}
+
+async function startNode(
+  server: Program,
+  dir: TempDir,
+  { machine, containerd }: NodeRuntime,
+  started: AsyncDisposableStack,
+): Promise<ClusterNode> {
   const folder = started.use(await createTempDir('na-node-'));
   // The volumes of pods that nobody ended.
   started.defer(() => unmountUnder([folder.path]));
-  const containerd = started.use(await startTestContainerd());
   const name = folder.path.replace(/.*-/, '').toLowerCase();
   await writeFile(`${folder.path}/config.yaml`, AGENT_CONFIG);
   const agent = await TestAgent.create({
@@ -98,7 +121,6 @@ async function startNode(server: Program, dir: TempDir, started: AsyncDisposable
       `--cert-dir=${folder.path}/pki`,
       '--rotate-certificates',
       '--enable-server',
-      `--port=${await freePort()}`,
       '--read-only-port=0',
       `--client-ca-file=${dir.path}/pki/ca.crt`,
       '--anonymous-auth=false',
@@ -107,33 +129,38 @@ async function startNode(server: Program, dir: TempDir, started: AsyncDisposable
     ],
   });
   started.defer(() => agent.stop('SIGKILL').then(() => undefined));
-  await join(server, dir.path, agent);
-  await agent.start().catch(async (cause: unknown) => {
-    throw new Error(`the agent did not start:\n${await agent.log()}`, { cause });
-  });
+  await join(server, dir.path, machine, agent);
+  await machine
+    .on(() => agent.start())
+    .catch(async (cause: unknown) => {
+      throw new Error(`the agent did not start:\n${await agent.log()}`, { cause });
+    });
   await eventually(() => isReady(server, name), { timeoutMs: 30_000, what: `node ${name} is ready` });
   const cri = connectRuntime({ endpoint: containerd.endpoint, log: silentLogger });
   started.defer(() => cri.close());
-  return { name, agent, containerd, cri };
+  return { name, machine, agent, containerd, cri };
 }
 
 export async function startCluster(size: number): Promise<Cluster> {
   await using started = new AsyncDisposableStack();
+  const network = started.use(await startTestNetwork());
   const dir = started.use(await createTempDir('na-plane-'));
-  const port = await freePort();
-  const start = (): Promise<Program> => startProgram(dir.path, [...SERVER_FLAGS, `--secure-port=${port}`]);
+  const place = [`--bind-address=${network.address}`, `--secure-port=${await freePort()}`];
+  const start = (): Promise<Program> => startProgram(dir.path, [...SERVER_FLAGS, ...place]);
+  const runtimes: NodeRuntime[] = [];
+  while (runtimes.length < size) runtimes.push(await startRuntime(network, started));
   let server = await start();
   started.defer(() => server[Symbol.asyncDispose]());
-  const nodes = await Promise.all(Array.from({ length: size }, () => startNode(server, dir, started)));
+  const nodes = await Promise.all(runtimes.map((runtime) => startNode(server, dir, runtime, started)));
   const all = started.move();
   return {
     server: () => server,
     configFile: `${dir.path}/admin.platconfig`,
     nodes,
-    async kill({ agent, cri, containerd }) {
+    async kill({ agent, cri, machine, containerd }) {
       await agent.stop('SIGKILL');
       cri.close();
-      await containerd.purge();
+      await machine.whileOn(() => containerd.purge());
     },
     async killServer() {
       server.signal('SIGKILL');

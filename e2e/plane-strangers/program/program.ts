@@ -70,7 +70,7 @@ function start(argv: readonly string[], entry: string): Child {
 export const runProgram = (argv: readonly string[], entry: string = SOURCE): Promise<Ended> =>
   start(argv, entry).ended;
 
-/** Starts a server on a free port of loopback; resolves when it is ready. Of it only the API runs, unless flags name controllers.
+/** Starts a server on a free port of loopback, unless flags say otherwise; resolves when it is ready. Of it only the API runs, unless flags name controllers.
  *  @throws Error with what it said, if it ended instead */
 export async function startProgram(
   dir: string,
@@ -81,7 +81,7 @@ export async function startProgram(
   const own = [
     '--data-dir',
     dir,
-    '--bind-address=127.0.0.1',
+    ...(gives('--bind-address') ? [] : ['--bind-address=127.0.0.1']),
     ...(gives('--secure-port') ? [] : ['--secure-port=0']),
   ];
   const child = start([...own, ...(gives('--controllers') ? [] : API_ALONE), ...flags], entry);
