@@ -1,5 +1,6 @@
 /** The node on the API server, and the agent's events there, wired. */
 import { createServerContact, type ServerContact } from '../api-client/server-contact.ts';
+import type { NodeAddresses } from '../certs/serving-names.ts';
 import { createApiEventSink } from '../events/api-sink.ts';
 import { createImageReader, createRuntimeReader } from '../registration/from-runtime.ts';
 import { createMachineReader } from '../registration/machine/read-machine.ts';
@@ -13,6 +14,8 @@ import type { Base } from './base.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 
 export interface ApiNode extends Pick<NodeRegistration, 'node' | 'whenNode'> {
+  /** By which others reach it, as the server has them. */
+  readonly addresses: NodeAddresses;
   /** For all that talk to the server. */
   readonly contact: ServerContact;
   /** Until the signal fires. Never rejects. */
@@ -49,6 +52,10 @@ export function createApiNode(
     contact,
     node: registration.node,
     whenNode: registration.whenNode,
+    addresses: {
+      current: () => registration.node()?.status?.addresses ?? [],
+      onChange: (listener) => registration.onChange(listener),
+    },
     async run(signal) {
       const ends = [
         base.events.onEvent(sink.take),

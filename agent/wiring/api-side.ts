@@ -8,8 +8,8 @@ import { createPodStore } from '../pods-api/pod-store.ts';
 import { createStatusWriter } from '../pods-api/status-writer.ts';
 import { createApiSource } from '../sources/api.ts';
 import { createSavedPods } from '../sources/api-saved.ts';
-import { openApiClients } from './api-clients.ts';
-import { createApiNode } from './api-node.ts';
+import { type ApiClients, openApiClients } from './api-clients.ts';
+import { type ApiNode, createApiNode } from './api-node.ts';
 import { createApiObjects } from './api-objects.ts';
 import type { Base } from './base.ts';
 import type { PodSide } from './pod-side.ts';
@@ -23,6 +23,17 @@ export interface ApiSide extends AsyncDisposable {
   /** Everything that goes on between the agent and the server, until the signal fires.
    *  @throws CertificateError where the agent never gets in */
   run(podSide: Pick<PodSide, 'manager' | 'sources'>, signal: AbortSignal): Promise<void>;
+}
+
+function accessOf(
+  { api, clientConfig }: Pick<ApiClients, 'api' | 'clientConfig'>,
+  { addresses }: ApiNode,
+): ServerAccess {
+  return {
+    create: (address, object, signal) => api.create(address, object, signal),
+    clientConfig,
+    addresses,
+  };
 }
 
 /** @throws ClientConfigError, CertificateError */
@@ -65,10 +76,7 @@ export async function createApiSide(
         serverRefusal(wanted, others, { node: apiNode.node(), osLabel: `${vocabulary.domain}/os` }),
       ended: (pod, status) => statuses.ended(pod, status),
     },
-    access: {
-      create: (address, object, signal) => client.create(address, object, signal),
-      clientConfig: clients.clientConfig,
-    },
+    access: accessOf(clients, apiNode),
     async run({ manager, sources }, signal) {
       local = () =>
         manager.entries().flatMap(({ pod, status, origin }) => {

@@ -76,7 +76,7 @@ async function serverDeps(
   const authorities = clientCAFile === '' ? undefined : await watchFiles({ clock, log }, [clientCAFile]);
   return {
     log: log.child({ component: 'server' }),
-    tls: await servingTls(base, serverAccess?.clientConfig),
+    tls: await servingTls(base, serverAccess),
     clientAuthorities:
       authorities === undefined
         ? undefined

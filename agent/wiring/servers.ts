@@ -1,5 +1,6 @@
 /** What the agent serves: the local socket and the health endpoint. */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
+import type { NodeAddresses } from '../certs/serving-names.ts';
 import { configzBody, effectiveSettings } from '../config/effective.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import { containerLogs } from '../server/container-logs.ts';
@@ -22,6 +23,8 @@ export interface ServerAccess {
   readonly create: CreateReview;
   /** By which the node asks there, once it has got in; rejects where it never does. */
   readonly clientConfig: Promise<ResolvedClientConfig>;
+  /** By which others reach the node, as it tells there. */
+  readonly addresses: NodeAddresses;
 }
 
 export async function startServers(

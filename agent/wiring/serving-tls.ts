@@ -4,32 +4,43 @@ import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { fileTls } from '../certs/file-tls.ts';
 import { certificateFiles } from '../certs/files.ts';
 import { selfSignedTls } from '../certs/self-signed-tls.ts';
-import type { ServingNames, TlsSource } from '../certs/tls-source.ts';
+import { createServingNames, type NodeAddresses, type ServingNamesSource } from '../certs/serving-names.ts';
+import type { TlsSource } from '../certs/tls-source.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
+import type { ServerAccess } from './servers.ts';
 
-/** @param clientConfig by which the node asks its API server, once it has got in; undefined where there is none
+const NO_ADDRESSES: NodeAddresses = { current: () => [], onChange: () => () => undefined };
+
+/** @param access to the API server; undefined where there is none
  *  @throws Error of a file that can't be read, written or used */
 export async function servingTls(
   base: Base,
-  clientConfig: Promise<ResolvedClientConfig> | undefined,
+  access: Pick<ServerAccess, 'clientConfig' | 'addresses'> | undefined,
 ): Promise<TlsSource> {
-  const { config, clock, log, node } = base;
+  const { config, clock, log, node, settings } = base;
   const { tlsCertFile: certFile, tlsPrivateKeyFile: keyFile, certDir } = config;
   const asks = config.serverTLSBootstrap && featureEnabled(config, 'RotateNodeAgentServerCertificate');
-  if (asks && certFile === '' && clientConfig !== undefined) return await signedTls(base, clientConfig);
+  const own = { dnsNames: isIP(node) === 0 ? [node] : [], ipAddresses: settings.hostIPs() };
+  const names = createServingNames(access?.addresses ?? NO_ADDRESSES, own);
+  if (asks && certFile === '' && access !== undefined) {
+    return await signedTls(base, access.clientConfig, names);
+  }
   const deps = { clock, log, files: certificateFiles };
   if (certFile !== '') return await fileTls(deps, { certFile, keyFile });
-  return await selfSignedTls({ ...deps, names: namesOf(base) }, { nodeName: node, certDir });
+  return await selfSignedTls(
+    { ...deps, names: () => names.current(), onNamesChange: (listener) => names.onChange(listener) },
+    { nodeName: node, certDir },
+  );
 }
 
-const namesOf =
-  ({ node, settings }: Base) =>
-  (): ServingNames => ({ dnsNames: isIP(node) === 0 ? [node] : [], ipAddresses: settings.hostIPs() });
-
 /** Loaded by a node alone that asks for its certificate: the client of the API server comes with it. */
-async function signedTls(base: Base, opening: Promise<ResolvedClientConfig>): Promise<TlsSource> {
+async function signedTls(
+  base: Base,
+  opening: Promise<ResolvedClientConfig>,
+  names: ServingNamesSource,
+): Promise<TlsSource> {
   const { config, clock, log, node, vocabulary } = base;
   const { openServingCertificates } = await import('../certs/serving-certificates.ts');
   const listeners = new Set<() => void>();
@@ -50,10 +61,14 @@ async function signedTls(base: Base, opening: Promise<ResolvedClientConfig>): Pr
       passOn: (chunk) => void process.stderr.write(chunk),
       userAgent: `${vocabulary.agentComponent}/${AGENT_VERSION}`,
       clientConfig: () => found,
-      names: namesOf(base),
+      names: () => names.current(),
       onNamesChange(listener) {
         listeners.add(listener);
-        return () => void listeners.delete(listener);
+        const end = names.onChange(listener);
+        return () => {
+          listeners.delete(listener);
+          end();
+        };
       },
     },
     { nodeName: node, certDir: config.certDir, certFile: '', keyFile: '', bootstrap: true },

@@ -1,11 +1,28 @@
 /** The server of a node that joined: the API server finds it by what the node says of itself, and each knows who the
  *  other is. */
+import type { X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { connect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Node } from '#api/schema/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
 import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
-import { type Joined, startJoined } from './support.ts';
+import { type Joined, NODE, STRATEGIC, startJoined } from './support.ts';
+
+/** The certificate that the agent's server shows. */
+async function shown(port: number): Promise<X509Certificate> {
+  const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false });
+  try {
+    await once(socket, 'secureConnect');
+    const certificate = socket.getPeerX509Certificate();
+    if (certificate === undefined) throw new Error('no certificate was shown');
+    return certificate;
+  } finally {
+    socket.destroy();
+  }
+}
 
 describe('a node that joined', () => {
   let joined: Joined;
@@ -39,6 +56,19 @@ describe('a node that joined', () => {
   test('runs commands', async () => {
     expect(await ok(['exec', 'web', '--', 'echo', 'hello'])).toBe('hello');
     expect((await run(['exec', 'web', '--', 'sh', '-c', 'exit 5'])).code).toBe(5);
+  });
+
+  test('shows a certificate for each address that the node gets', async () => {
+    const node = (await joined.plane.get(`/api/v1/nodes/${NODE}`)).json as Node;
+    const port = node.status?.daemonEndpoints?.nodeAgentEndpoint?.Port ?? 0;
+    const before = await shown(port);
+    expect(
+      before.checkIP(node.status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? ''),
+    ).toBeDefined();
+    expect(before.checkHost('n1.example.com')).toBeUndefined();
+    const addresses = [{ type: 'ExternalDNS', address: 'n1.example.com' }];
+    await joined.patch(`/api/v1/nodes/${NODE}/status`, { status: { addresses } }, STRATEGIC);
+    await eventually(async () => (await shown(port)).checkHost('n1.example.com') !== undefined);
   });
 
   test('tells the metrics that autoscalers read', async () => {

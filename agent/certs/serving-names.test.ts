@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import type { NodeAddress } from '#api/schema/gen/core-v1.ts';
+import { createServingNames, namesOfAddresses } from './serving-names.ts';
+
+const address = (type: string, text: string): NodeAddress => ({ type, address: text });
+const OWN = { dnsNames: ['n1'], ipAddresses: ['192.0.2.1'] };
+
+describe('namesOfAddresses', () => {
+  test.each<[string, readonly NodeAddress[], object]>([
+    ['none', [], { dnsNames: [], ipAddresses: [] }],
+    [
+      'names and addresses, whatever their types and order',
+      [
+        address('InternalDNS', 'n1.internal'),
+        address('ExternalIP', '2001:db8::1'),
+        address('InternalIP', '192.0.2.1'),
+        address('Hostname', 'n1'),
+      ],
+      { dnsNames: ['n1', 'n1.internal'], ipAddresses: ['192.0.2.1', '2001:db8::1'] },
+    ],
+    [
+      'a host name that is an address',
+      [address('InternalIP', '192.0.2.1'), address('Hostname', '192.0.2.1')],
+      { dnsNames: [], ipAddresses: ['192.0.2.1'] },
+    ],
+    [
+      'what is no name of a host',
+      [address('ExternalDNS', '*.example.com'), address('Hostname', 'a,DNS:b'), address('Hostname', '')],
+      { dnsNames: [], ipAddresses: [] },
+    ],
+  ])('%s', (_what, addresses, names) => {
+    expect(namesOfAddresses(addresses)).toEqual(names);
+  });
+});
+
+describe('createServingNames', () => {
+  function setUp() {
+    let told: readonly NodeAddress[] = [];
+    const listeners = new Set<() => void>();
+    const names = createServingNames(
+      {
+        current: () => told,
+        onChange(listener) {
+          listeners.add(listener);
+          return () => void listeners.delete(listener);
+        },
+      },
+      OWN,
+    );
+    let changes = 0;
+    const end = names.onChange(() => (changes += 1));
+    const tell = (addresses: readonly NodeAddress[]): void => {
+      told = addresses;
+      for (const listener of listeners) listener();
+    };
+    return { names, tell, end, changes: () => changes };
+  }
+  const first = [address('Hostname', 'n1'), address('InternalIP', '192.0.2.1')];
+  const moved = [address('Hostname', 'n1'), address('InternalIP', '192.0.2.9')];
+
+  test('tells of other addresses once, also if somebody has asked before', () => {
+    const { names, tell, changes } = setUp();
+    tell(first);
+    expect([names.current(), changes()]).toEqual([OWN, 0]);
+    tell(moved);
+    names.current();
+    tell(moved.toReversed());
+    expect([names.current(), changes()]).toEqual([{ ...OWN, ipAddresses: ['192.0.2.9'] }, 1]);
+  });
+
+  test('keeps the names of a node that is gone, and is silent when nobody listens', () => {
+    const { names, tell, end, changes } = setUp();
+    tell(moved);
+    tell([]);
+    expect(names.current().ipAddresses).toEqual(['192.0.2.9']);
+    end();
+    tell(first);
+    expect([names.current(), changes()]).toEqual([OWN, 1]);
+  });
+});
