@@ -5,6 +5,7 @@ import { type Reply, requestBytes } from './http-client.ts';
 import { POD_COUNT, WATCHER_COUNT } from './load.ts';
 import { GROUPS, PODS_PATH, podName } from './pod.ts';
 import type { PlaneBench, StoreKind } from './setup.ts';
+import { measureStore } from './store-floor.ts';
 
 type PlaneRow = RowOn<PlaneBench>;
 
@@ -31,7 +32,8 @@ async function withMemory(bench: PlaneBench, value: number, fault: string | unde
 
 async function measureCreate(bench: PlaneBench): Promise<Measurement> {
   const { perSecond, fault } = await bench.load.create();
-  return withMemory(bench, perSecond, fault);
+  const measured = await withMemory(bench, perSecond, fault);
+  return { ...measured, floor: await measureStore(bench.store, bench.clients.length) };
 }
 
 async function measureWatch(bench: PlaneBench): Promise<Measurement> {

@@ -16,6 +16,7 @@ const START_MS = 20_000;
 export type StoreKind = 'embedded' | 'etcd';
 
 export interface PlaneBench {
+  readonly store: StoreKind;
   readonly clients: readonly HttpClient[];
   readonly load: Load;
   /** From the start of the process to its first answer, in s. */
@@ -49,6 +50,7 @@ export async function setUpPlane(
   const startedS = (performance.now() - startMs) / 1000;
   const etcdPid = etcd?.members[0]?.pid;
   return {
+    store: kind,
     clients,
     startedS,
     load: createLoad({ clients, target, say }),
