@@ -15,17 +15,21 @@ interface Shared {
   readonly spec: () => NonNullable<Lease['spec']>;
   /** Servers that can't reach the store. */
   readonly cut: Set<string>;
+  /** Servers that get no answer from it. */
+  readonly hung: Set<string>;
   readonly begin: (identity: string) => { readonly leads: () => boolean; readonly end: () => Promise<void> };
 }
 
 function share(): Shared {
   const clock = createFakeClock();
   const cut = new Set<string>();
+  const hung = new Set<string>();
   let lease: ApiObject | undefined;
   const leases = { info: { group: 'coordination.plat', version: 'v1' } } as unknown as Resource;
   const verbsOf = (identity: string): Pick<Verbs, 'update'> => ({
     async update(_ref, change) {
       await turn();
+      if (hung.has(identity)) return new Promise(() => undefined);
       if (cut.has(identity)) throw new Error('the store is away');
       if (typeof change !== 'function') throw new Error('not asked for here');
       lease = await change(structuredClone(lease));
@@ -35,6 +39,7 @@ function share(): Shared {
   return {
     clock,
     cut,
+    hung,
     spec: () => (lease === undefined ? {} : (typed<Lease>(lease).spec ?? {})),
     begin(identity) {
       const stop = new AbortController();
@@ -106,6 +111,22 @@ describe('runAsLeader', () => {
     await pass(clock, 10_000);
     expect([first.leads(), second.leads()]).toEqual([false, true]);
     await Promise.all([first.end(), second.end()]);
+  });
+
+  test('whoever gets no answer stops before another begins', async () => {
+    const { begin, clock, hung } = share();
+    const first = begin('a');
+    await pass(clock, 1000);
+    const second = begin('b');
+    await pass(clock, 5000);
+    hung.add('a');
+    let together = false;
+    for (let passed = 0; passed < 40; passed += 1) {
+      await pass(clock, 500);
+      together ||= first.leads() && second.leads();
+    }
+    expect([first.leads(), second.leads(), together]).toEqual([false, true, false]);
+    await second.end();
   });
 
   test('short trouble is no reason to stop', async () => {

@@ -107,15 +107,42 @@ function createClaim(deps: LeadershipDeps, { namespace, name, identity }: Leader
   };
 }
 
-/** Renews until the signal fires or it was not possible in time. */
-async function keep(claim: Claim, { clock, log }: LeadershipDeps, signal: AbortSignal): Promise<void> {
-  let renewedMs = clock.monotonic();
+/** Rejects when the work takes too long: a store that hangs must not make a leader of one who can't renew. */
+async function inTime(
+  clock: Clock,
+  limitMs: number,
+  work: (signal: AbortSignal) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  const over = new AbortController();
+  const end = Promise.withResolvers<never>();
+  const timer = clock.setTimer(() => {
+    const late = new Error(`the lease could not be renewed within ${limitMs} ms`);
+    end.reject(late);
+    over.abort(late);
+  }, limitMs);
+  try {
+    await Promise.race([work(AbortSignal.any([signal, over.signal])), end.promise]);
+  } finally {
+    timer.cancel();
+  }
+}
+
+/** Renews until the signal fires or it was not possible in time. `takenMs`: when it was about to be taken. */
+async function keep(
+  claim: Claim,
+  { clock, log }: LeadershipDeps,
+  takenMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  let renewedMs = takenMs;
   while (!signal.aborted) {
     await sleep(clock, RETRY_MS, signal).catch(() => undefined);
     if (signal.aborted) return;
+    const startedMs = clock.monotonic();
     try {
-      await claim.take(signal);
-      renewedMs = clock.monotonic();
+      await inTime(clock, renewedMs + RENEW_MS - startedMs, (until) => claim.take(until), signal);
+      renewedMs = startedMs;
     } catch (err) {
       if (err instanceof HeldError || clock.monotonic() - renewedMs >= RENEW_MS) {
         log.warn({ err }, 'Leadership was lost');
@@ -136,6 +163,7 @@ export async function runAsLeader(
   const { clock, log } = deps;
   const claim = createClaim(deps, options);
   while (!signal.aborted) {
+    const takenMs = clock.monotonic();
     const leads = await claim.take(signal).then(
       () => true,
       (err: unknown) => {
@@ -146,7 +174,7 @@ export async function runAsLeader(
     if (leads) {
       const leading = new AbortController();
       const working = work(AbortSignal.any([signal, leading.signal]));
-      await Promise.race([keep(claim, deps, signal), working]);
+      await Promise.race([keep(claim, deps, takenMs, signal), working]);
       leading.abort(new Error('this server leads no more'));
       await working;
       await claim.giveUp().catch(() => undefined);
