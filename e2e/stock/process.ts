@@ -2,8 +2,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { copyFile, mkdir, readFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
 import { eventually } from '../../testing/wait.ts';
 
@@ -62,5 +62,21 @@ export async function startStock(options: StockProcessOptions): Promise<StockPro
   }
 
   await start();
-  return { log, start, stop, [Symbol.asyncDispose]: () => stop() };
+  return {
+    log,
+    start,
+    stop,
+    async [Symbol.asyncDispose]() {
+      await stop();
+      await keep(logFile);
+    },
+  };
+}
+
+/** As the logs of our agents, in the folder of NODEAGENT_TEST_LOGS, if that is set. */
+async function keep(logFile: string): Promise<void> {
+  const folder = process.env['NODEAGENT_TEST_LOGS'];
+  if (folder === undefined) return;
+  await mkdir(folder, { recursive: true });
+  await copyFile(logFile, join(folder, `${basename(dirname(logFile))}.log`));
 }
