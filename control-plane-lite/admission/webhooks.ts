@@ -3,20 +3,33 @@
 import { isDeepStrictEqual } from 'node:util';
 import { StatusError } from '#api/meta/status-error.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
+import type { ApiObject, Resource } from '../resources/contract.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import type { HookCaller } from './webhooks/call.ts';
 import { followHooks, type Hook } from './webhooks/hook.ts';
 import { concerns } from './webhooks/match.ts';
 import { replaceContent } from './webhooks/review.ts';
+import { type SeenRequest, seeIn, seenBack, type VersionsOf } from './webhooks/seen.ts';
 
 const OPERATIONS = ['CREATE', 'UPDATE', 'DELETE', 'CONNECT'] as const;
 
+export interface WebhookDeps extends Pick<AdmissionDeps, 'vocabulary' | 'objects'> {
+  readonly caller: HookCaller;
+  readonly versionsOf: VersionsOf;
+}
+
+/** A webhook with the version in which it is asked. */
+interface Chosen {
+  readonly hook: Hook;
+  readonly version: Resource;
+}
+
 /** Finds the webhooks of a kind that a request concerns. */
 function createChooser(
-  { vocabulary, objects }: AdmissionDeps,
+  { vocabulary, objects, versionsOf }: WebhookDeps,
   plural: string,
-): (request: AdmissionRequest) => readonly Hook[] {
+): (request: AdmissionRequest) => readonly Chosen[] {
   const group = `admissionregistration.${vocabulary.apiGroupDomain}`;
   const hooks = followHooks(objects(group, plural));
   const namespaces = objects('', 'namespaces');
@@ -37,48 +50,64 @@ function createChooser(
     // A webhook can't keep itself from being removed.
     if (all.length === 0 || request.resource.info.group === group) return [];
     const labels = labelsOf(request);
-    return all.filter((hook) => concerns(hook, request, labels));
+    return all.flatMap((hook) => {
+      const version = concerns(hook, request, labels, versionsOf);
+      return version === undefined ? [] : [{ hook, version }];
+    });
   };
 }
 
-export function createValidatingWebhooks(deps: AdmissionDeps, caller: HookCaller): AdmissionPlugin {
+export function createValidatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
   const choose = createChooser(deps, 'validatingwebhookconfigurations');
   return {
     name: 'ValidatingAdmissionWebhook',
     operations: OPERATIONS,
     validate(request) {
       const hooks = choose(request);
-      return hooks.length === 0 ? undefined : judge(hooks, request, caller);
+      return hooks.length === 0 ? undefined : judge(hooks, request, deps);
     },
   };
 }
 
 /** @throws StatusError of the first that refuses, in the order of the webhooks */
-async function judge(hooks: readonly Hook[], request: AdmissionRequest, caller: HookCaller): Promise<void> {
-  const results = await Promise.allSettled(hooks.map((hook) => caller.ask(hook, request)));
+async function judge(
+  hooks: readonly Chosen[],
+  request: AdmissionRequest,
+  { caller, versionsOf }: WebhookDeps,
+): Promise<void> {
+  const results = await Promise.allSettled(
+    hooks.map(async ({ hook, version }) =>
+      caller.ask(hook, request, await seeIn(version, request, versionsOf)),
+    ),
+  );
   for (const result of results) if (result.status === 'rejected') throw result.reason;
 }
 
-export function createMutatingWebhooks(deps: AdmissionDeps, caller: HookCaller): AdmissionPlugin {
+export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
+  const { caller, versionsOf } = deps;
   const choose = createChooser(deps, 'mutatingwebhookconfigurations');
 
   /** Whether the object is another now. */
-  async function askOne(hook: Hook, request: AdmissionRequest): Promise<boolean> {
-    const answer = await caller.ask(hook, request);
+  async function askOne({ hook, version }: Chosen, request: AdmissionRequest): Promise<boolean> {
+    const seen = await seeIn(version, request, versionsOf);
+    const answer = await caller.ask(hook, request, seen);
     if (answer?.patch === undefined || request.object === undefined) return false;
-    return change(hook, request, answer.patch);
+    const made = change(hook, seen, answer.patch);
+    if (made === undefined) return false;
+    replaceContent(request.object, await seenBack(made, request.object, seen, versionsOf));
+    return true;
   }
 
-  async function askAll(hooks: readonly Hook[], request: AdmissionRequest): Promise<void> {
-    const again = new Set<Hook>();
-    const asked: Hook[] = [];
-    for (const hook of hooks) {
-      if (await askOne(hook, request)) {
-        for (const earlier of asked) if (earlier.again) again.add(earlier);
+  async function askAll(hooks: readonly Chosen[], request: AdmissionRequest): Promise<void> {
+    const again = new Set<Chosen>();
+    const asked: Chosen[] = [];
+    for (const chosen of hooks) {
+      if (await askOne(chosen, request)) {
+        for (const earlier of asked) if (earlier.hook.again) again.add(earlier);
       }
-      asked.push(hook);
+      asked.push(chosen);
     }
-    for (const hook of again) await askOne(hook, request);
+    for (const chosen of again) await askOne(chosen, request);
   }
 
   function mutate(request: AdmissionRequest): void | Promise<void> {
@@ -94,10 +123,10 @@ export function createMutatingWebhooks(deps: AdmissionDeps, caller: HookCaller):
   };
 }
 
-/** Puts the patch into effect; whether it changed anything.
+/** What the patch makes of the object; `undefined`: it is what it was.
  *  @throws StatusError InternalError if the patch or what it makes can't be read */
-function change(hook: Hook, { object, resource }: AdmissionRequest, patch: unknown): boolean {
-  if (object === undefined) return false;
+function change(hook: Hook, { object, resource }: SeenRequest, patch: unknown): ApiObject | undefined {
+  if (object === undefined) return undefined;
   const failure = (why: string, cause?: unknown): StatusError =>
     new StatusError(
       'InternalError',
@@ -110,10 +139,9 @@ function change(hook: Hook, { object, resource }: AdmissionRequest, patch: unkno
   } catch (thrown) {
     throw failure(thrown instanceof Error ? thrown.message : 'it is no patch', thrown);
   }
-  if (isDeepStrictEqual(patched, object)) return false;
+  if (isDeepStrictEqual(patched, object)) return undefined;
   const { object: made, errors } = resource.schema.decode(patched);
   const [fault] = errors;
   if (fault !== undefined) throw failure(`${fault.field}: ${fault.detail}`);
-  replaceContent(object, made);
-  return true;
+  return made;
 }

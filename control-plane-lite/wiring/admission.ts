@@ -33,9 +33,10 @@ import { createServiceAccountAdmission } from '../admission/service-account.ts';
 import { createClaimResize, createStorageProtection } from '../admission/storage.ts';
 import { createTaintNodes } from '../admission/taint-nodes.ts';
 import { createVolumeLabel } from '../admission/volume-label.ts';
-import { createHookCaller, type HookCaller } from '../admission/webhooks/call.ts';
+import { createHookCaller } from '../admission/webhooks/call.ts';
 import type { FindCredentials } from '../admission/webhooks/credentials.ts';
-import { createMutatingWebhooks, createValidatingWebhooks } from '../admission/webhooks.ts';
+import { createVersionsOf } from '../admission/webhooks/seen.ts';
+import { createMutatingWebhooks, createValidatingWebhooks, type WebhookDeps } from '../admission/webhooks.ts';
 import type { Cache, CachedObject } from '../cache/contract.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { controllerCaller } from '../controllers/caller.ts';
@@ -126,9 +127,9 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   RuntimeClass: createRuntimeClassAdmission,
   DefaultIngressClass: createDefaultIngressClass,
   MutatingAdmissionWebhook: (deps, parts) =>
-    createMutatingWebhooks(deps, hookCaller(parts, parts.settings.mutatingCredentials)),
+    createMutatingWebhooks(webhookDeps(deps, parts, parts.settings.mutatingCredentials)),
   ValidatingAdmissionWebhook: (deps, parts) =>
-    createValidatingWebhooks(deps, hookCaller(parts, parts.settings.validatingCredentials)),
+    createValidatingWebhooks(webhookDeps(deps, parts, parts.settings.validatingCredentials)),
   ResourceQuota: (deps, parts) =>
     createResourceQuotaAdmission(deps, { write: quotaWriter(parts), pending: parts.pendingCharges }),
   CertificateApproval: certificatePlugin('CertificateApproval'),
@@ -150,14 +151,22 @@ export function createAdmissionPlugins(parts: AdmissionParts): readonly Admissio
   ];
 }
 
-const hookCaller = (parts: AdmissionParts, credentials: FindCredentials): HookCaller =>
-  createHookCaller({
-    vocabulary: parts.vocabulary,
+const webhookDeps = (
+  { vocabulary, objects }: AdmissionDeps,
+  parts: AdmissionParts,
+  credentials: FindCredentials,
+): WebhookDeps => ({
+  vocabulary,
+  objects,
+  versionsOf: createVersionsOf(parts.registry),
+  caller: createHookCaller({
+    vocabulary,
     log: parts.log.child({ component: 'webhooks' }),
     signal: parts.signal,
     addressOf: createServiceFinder(parts).addressOf,
     credentials,
-  });
+  }),
+});
 
 /** Makes namespaces on behalf of the server itself. */
 const namespaceMaker =

@@ -184,6 +184,66 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('webhooks in the words of 
     await plane.delete(`${path}/${name}`);
   });
 
+  test('whose policy is Equivalent see every version as the one that they name', async () => {
+    const rules = [
+      { operations: ['*'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] },
+      {
+        operations: ['*'],
+        apiGroups: ['autoscaling'],
+        apiVersions: ['v2'],
+        resources: ['horizontalpodautoscalers'],
+      },
+    ];
+    const scaler = (name: string): Json => ({
+      metadata: { name },
+      spec: {
+        scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' },
+        maxReplicas: 3,
+        targetCPUUtilizationPercentage: 50,
+      },
+    });
+    const v1 = at.replace('/api/v1/', '/apis/autoscaling/v1/');
+    const path = `${v1}/horizontalpodautoscalers`;
+    {
+      await using _ = await configure('mutating', [
+        hook('a', { rules }),
+        hook('b', { rules, matchPolicy: 'Exact' }),
+      ]);
+      judge = ({ resource }) =>
+        (resource as Json)['version'] === 'v2'
+          ? patchOf([
+              { op: 'replace', path: '/spec/metrics/0/resource/target/averageUtilization', value: 70 },
+            ])
+          : { allowed: true };
+      const made = await plane.post(path, scaler('m'));
+      expect(made.body).toMatchObject({
+        apiVersion: 'autoscaling/v1',
+        spec: { maxReplicas: 3, targetCPUUtilizationPercentage: 70 },
+      });
+      const scalers = { group: 'autoscaling', resource: 'horizontalpodautoscalers' };
+      expect(asked.map(({ request }) => request)).toMatchObject([
+        {
+          kind: { group: 'autoscaling', version: 'v2', kind: 'HorizontalPodAutoscaler' },
+          resource: { ...scalers, version: 'v2' },
+          requestKind: { group: 'autoscaling', version: 'v1', kind: 'HorizontalPodAutoscaler' },
+          requestResource: { ...scalers, version: 'v1' },
+          object: { apiVersion: 'autoscaling/v2', spec: { metrics: [{ type: 'Resource' }] } },
+        },
+      ]);
+    }
+    judge = () => ({ allowed: true });
+    await using _ = await configure('validating', [hook('a', { rules })]);
+    expect((await plane.patch(`${path}/m`, { spec: { maxReplicas: 5 } })).status).toBe(200);
+    await plane.delete(`${path}/m`);
+    expect(asked.map(({ request }) => request)).toMatchObject([
+      {
+        object: { apiVersion: 'autoscaling/v2', spec: { maxReplicas: 5 } },
+        oldObject: { apiVersion: 'autoscaling/v2', spec: { maxReplicas: 3 } },
+      },
+      { operation: 'DELETE', object: null, oldObject: { apiVersion: 'autoscaling/v2' } },
+    ]);
+  });
+
   test('see only what their rules and selectors choose', async () => {
     await using _ = await configure('validating', [hook('a')]);
     const other = await plane.namespace();

@@ -17,11 +17,12 @@ import {
   readReview,
   reviewBody,
 } from './review.ts';
+import type { SeenRequest } from './seen.ts';
 
 export interface HookCaller {
   /** The answer of a webhook that allows it; `undefined`: it could not be asked, which is nothing to it.
    *  @throws StatusError if it refuses, or could not be asked and has to be */
-  ask(hook: Hook, request: AdmissionRequest): Promise<ReviewAnswer | undefined>;
+  ask(hook: Hook, request: AdmissionRequest, seen: SeenRequest): Promise<ReviewAnswer | undefined>;
 }
 
 export interface HookCallerDeps extends WebhookDeps {
@@ -68,12 +69,12 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
     return made;
   }
 
-  async function call(hook: Hook, request: AdmissionRequest): Promise<ReviewAnswer> {
+  async function call(hook: Hook, request: AdmissionRequest, seen: SeenRequest): Promise<ReviewAnswer> {
     const version = hook.reviewVersions.find((each) => REVIEW_VERSIONS.includes(each));
     if (version === undefined)
       throw new AdmissionReviewError('webhook does not accept known AdmissionReview versions');
     const asked = { uid: randomUUID(), version };
-    const body = Buffer.from(JSON.stringify(reviewBody(request, asked, vocabulary)));
+    const body = Buffer.from(JSON.stringify(reviewBody(request, seen, asked, vocabulary)));
     const target = webhookTarget(hook.client, deps);
     const own = deps.credentials?.(target.name, target.port);
     const agent = agentOf(hook, own);
@@ -82,7 +83,7 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
   }
 
   return {
-    async ask(hook, request) {
+    async ask(hook, request, seen) {
       if (request.dryRun && !hook.takesDryRuns)
         throw new StatusError(
           'BadRequest',
@@ -90,7 +91,7 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
         );
       let answer: ReviewAnswer;
       try {
-        answer = await call(hook, request);
+        answer = await call(hook, request, seen);
       } catch (thrown) {
         if (hook.ignoresFailure) {
           log.warn({ err: thrown, webhook: hook.name }, 'Webhook could not be asked; the request goes on');

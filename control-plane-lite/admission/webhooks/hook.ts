@@ -15,6 +15,8 @@ export interface Hook {
   readonly name: string;
   readonly client: WebhookClient;
   readonly rules: readonly RuleWithOperations[];
+  /** Rules speak of every version of what they name. */
+  readonly equivalent: boolean;
   readonly ignoresFailure: boolean;
   readonly namespaces: readonly Requirement[];
   readonly objects: readonly Requirement[];
@@ -33,6 +35,7 @@ function hookOf(webhook: MutatingWebhook): Hook {
     name: webhook.name,
     client: webhook.clientConfig,
     rules: webhook.rules ?? [],
+    equivalent: webhook.matchPolicy !== 'Exact',
     ignoresFailure: webhook.failurePolicy === 'Ignore',
     namespaces: selectorRequirements(webhook.namespaceSelector ?? {}),
     objects: selectorRequirements(webhook.objectSelector ?? {}),

@@ -1,8 +1,10 @@
 /** Which webhooks a request concerns. Pure. Source: document 2, 2.6. */
 import { matchesLabels } from '#api/meta/selectors.ts';
 import type { RuleWithOperations } from '#api/schema/gen/admissionregistration-v1.ts';
+import type { Resource } from '../../resources/contract.ts';
 import type { AdmissionRequest } from '../contract.ts';
 import type { Hook } from './hook.ts';
+import type { VersionsOf } from './seen.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -32,16 +34,40 @@ export function matchesRule(
   );
 }
 
-/** `namespaceLabels`: of the request's namespace, or of the object if it is one; absent for what is in none. */
+/** The version of the resource that the rules name: the request's own, or else one that is equivalent. */
+function namedVersion(
+  { rules, equivalent }: Hook,
+  request: AdmissionRequest,
+  versionsOf: VersionsOf,
+): Resource | undefined {
+  const isNamed = (resource: Resource): boolean =>
+    rules.some((rule) => matchesRule(rule, { ...named, resource }));
+  const { operation, subresource, resource } = request;
+  const named = { operation, subresource };
+  if (isNamed(resource)) return resource;
+  if (!equivalent) return undefined;
+  return versionsOf(resource).find(
+    (each) => each !== resource && isServedPart(each, subresource) && isNamed(each),
+  );
+}
+
+const isServedPart = ({ info }: Resource, subresource: string): boolean =>
+  subresource === '' || info.subresources.has(subresource);
+
+/** The version in which the webhook is to be asked; `undefined`: not at all. `namespaceLabels`: of the request's
+ *  namespace, or of the object if it is one; absent for what is in none. */
 export function concerns(
   hook: Hook,
   request: AdmissionRequest,
   namespaceLabels: Labels | undefined,
-): boolean {
-  if (!hook.rules.some((rule) => matchesRule(rule, request))) return false;
-  if (namespaceLabels !== undefined && !matchesLabels(hook.namespaces, namespaceLabels)) return false;
-  if (hook.objects.length === 0) return true;
-  return [request.object, request.old].some(
+  versionsOf: VersionsOf,
+): Resource | undefined {
+  const version = namedVersion(hook, request, versionsOf);
+  if (version === undefined) return undefined;
+  if (namespaceLabels !== undefined && !matchesLabels(hook.namespaces, namespaceLabels)) return undefined;
+  if (hook.objects.length === 0) return version;
+  const matches = [request.object, request.old].some(
     (object) => object !== undefined && matchesLabels(hook.objects, object.metadata.labels ?? {}),
   );
+  return matches ? version : undefined;
 }

@@ -1,8 +1,9 @@
 /** What a webhook is asked, and what its answer says. Pure. Source: document 2, 2.2. */
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { ApiObject } from '../../resources/contract.ts';
+import type { ApiObject, ResourceInfo } from '../../resources/contract.ts';
 import { isMembers } from '../../resources/view.ts';
 import type { AdmissionRequest } from '../contract.ts';
+import type { SeenRequest } from './seen.ts';
 
 /** The answer is none, or not to what was asked. */
 export class AdmissionReviewError extends Error {
@@ -34,29 +35,22 @@ function optionsOf({ operation, dryRun }: AdmissionRequest, { apiGroupDomain }: 
   return dryRun ? { ...meta, dryRun: ['All'] } : meta;
 }
 
-/** The kind of what is sent: its version may be another than that of the request. */
-function kindOf({
-  resource,
-  object,
-  old,
-}: AdmissionRequest): Readonly<Record<'group' | 'version' | 'kind', string>> {
-  const { group, version, kind } = resource.info;
-  const sent = (object ?? old)?.kind === kind ? (object ?? old) : undefined;
-  const apiVersion = sent?.apiVersion ?? '';
-  const slash = apiVersion.lastIndexOf('/');
-  return apiVersion === ''
-    ? { group, version, kind }
-    : { group: apiVersion.slice(0, Math.max(0, slash)), version: apiVersion.slice(slash + 1), kind };
-}
+const kindOf = ({ group, version, kind }: ResourceInfo): object => ({ group, version, kind });
+const resourceOf = ({ group, version, plural }: ResourceInfo): object => ({
+  group,
+  version,
+  resource: plural,
+});
 
+/** `seen`: what of the request is sent, in the webhook's version. */
 export function reviewBody(
   request: AdmissionRequest,
+  { resource: seen, object, old }: SeenRequest,
   { uid, version }: { readonly uid: string; readonly version: string },
   vocabulary: Vocabulary,
 ): unknown {
-  const { resource, subresource, user, operation, object, old, namespace, name, dryRun } = request;
-  const { group, plural } = resource.info;
-  const kind = kindOf(request);
+  const { resource, subresource, user, operation, namespace, name, dryRun } = request;
+  const { info } = resource;
   const part = subresource === '' ? {} : { subResource: subresource };
   const requestPart = subresource === '' ? {} : { requestSubResource: subresource };
   const shown = name === '' ? (object?.metadata.name ?? '') : name;
@@ -65,11 +59,11 @@ export function reviewBody(
     kind: KIND,
     request: {
       uid,
-      kind,
-      resource: { group: kind.group, version: kind.version, resource: plural },
+      kind: kindOf(seen.info),
+      resource: resourceOf(seen.info),
       ...part,
-      requestKind: { group, version: resource.info.version, kind: resource.info.kind },
-      requestResource: { group, version: resource.info.version, resource: plural },
+      requestKind: kindOf(info),
+      requestResource: resourceOf(info),
       ...requestPart,
       ...(shown === '' ? {} : { name: shown }),
       ...(namespace === '' ? {} : { namespace }),

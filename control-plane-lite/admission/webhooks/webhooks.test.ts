@@ -96,6 +96,7 @@ describe('ask', () => {
       name: 'a.b.c',
       client: { service: { namespace: 'n', name: 's' } },
       rules: [],
+      equivalent: true,
       ignoresFailure: true,
       namespaces: [],
       objects: [],
@@ -106,7 +107,9 @@ describe('ask', () => {
     };
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- no more of it is looked at
     const request = { dryRun: true } as Parameters<typeof caller.ask>[1];
-    await expect(caller.ask(hook, request)).rejects.toMatchObject({
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is not looked at
+    const seen = {} as Parameters<typeof caller.ask>[2];
+    await expect(caller.ask(hook, request, seen)).rejects.toMatchObject({
       reason: 'BadRequest',
       message: 'admission webhook "a.b.c" does not support dry run',
     });

@@ -1,0 +1,67 @@
+/** A request as a webhook sees it: in a version of the resource that its rules name, which may be another than that of
+ *  the request. Source: document 2, 2.2 and 2.6 (matchPolicy). */
+import { copyJson } from '#api/codec/copy-json.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import { apiVersionOf } from '../../resources/facts.ts';
+import type { ResourceRegistry } from '../../resources/registry.ts';
+import { fromStorageVersion, toStorageVersion } from '../../verbs/versions.ts';
+import type { AdmissionRequest } from '../contract.ts';
+
+/** The versions in which a resource is served, itself among them. */
+export type VersionsOf = (resource: Resource) => readonly Resource[];
+
+export interface SeenRequest {
+  /** The version that the webhook is asked in. */
+  readonly resource: Resource;
+  readonly object: ApiObject | undefined;
+  readonly old: ApiObject | undefined;
+}
+
+export function createVersionsOf(registry: Pick<ResourceRegistry, 'all' | 'generation'>): VersionsOf {
+  let generation = -1;
+  let byStorage = new Map<string, readonly Resource[]>();
+  return ({ storage }) => {
+    if (generation !== registry.generation) {
+      byStorage = Map.groupBy(registry.all(), (each) => each.storage.prefix);
+      ({ generation } = registry);
+    }
+    return byStorage.get(storage.prefix) ?? [];
+  };
+}
+
+/** The object in the version; what is no object of the resource (a Scale, an Eviction) is what it is. */
+async function inVersion(
+  object: ApiObject,
+  resource: Resource,
+  versions: readonly Resource[],
+): Promise<ApiObject> {
+  if (object.apiVersion === apiVersionOf(resource.info)) return object;
+  const from = versions.find(
+    ({ info }) => apiVersionOf(info) === object.apiVersion && info.kind === object.kind,
+  );
+  if (from === undefined) return object;
+  return fromStorageVersion(resource, await toStorageVersion(from, copyJson(object)));
+}
+
+export async function seeIn(
+  resource: Resource,
+  { object, old }: Pick<AdmissionRequest, 'object' | 'old'>,
+  versionsOf: VersionsOf,
+): Promise<SeenRequest> {
+  const versions = versionsOf(resource);
+  const see = (each: ApiObject | undefined): Promise<ApiObject> | undefined =>
+    each === undefined ? undefined : inVersion(each, resource, versions);
+  return { resource, object: await see(object), old: await see(old) };
+}
+
+/** What a webhook has made of the object, in the version that it was in before. */
+export const seenBack = (
+  made: ApiObject,
+  before: ApiObject,
+  { resource }: SeenRequest,
+  versionsOf: VersionsOf,
+): Promise<ApiObject> => {
+  const versions = versionsOf(resource);
+  const target = versions.find(({ info }) => apiVersionOf(info) === before.apiVersion) ?? resource;
+  return inVersion(made, target, versions);
+};
