@@ -118,6 +118,18 @@ describe('createListener', () => {
     socket.destroy();
   });
 
+  test.each([
+    ['the cheapest of the strong ones', undefined, 'TLS_AES_128_GCM_SHA256'],
+    ['what the client takes', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_CHACHA20_POLY1305_SHA256'],
+  ])('encrypts with %s', async (_name, ciphers, used) => {
+    await using server = await startTestServer({ certificate });
+    const only = ciphers === undefined ? {} : { ciphers };
+    const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: ca.cert, ...only });
+    await firstOf(socket, 'secureConnect');
+    expect(socket.getCipher().name).toBe(used);
+    socket.destroy();
+  });
+
   test('speaks no TLS older than 1.2', async () => {
     await using server = await startTestServer({ certificate });
     const socket = connectTls({
