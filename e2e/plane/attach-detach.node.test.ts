@@ -5,7 +5,8 @@ import { eventually } from '../../testing/wait.ts';
 import { type Body, type Json, pod, STRATEGIC, usePlane } from './support.ts';
 
 const plane = usePlane('plat', [
-  '--controllers=attachdetach,persistentvolume-binder,pvc-protection,pv-protection,garbagecollector,namespace',
+  '--controllers=attachdetach,persistentvolume-binder,pvc-protection,pv-protection,podgc,garbagecollector,namespace',
+  '--feature-gates=NodeOutOfServiceVolumeDetach=true',
   '--disable-admission-plugins=ServiceAccount,TaintNodesByCondition',
   '--no-scheduler',
 ]);
@@ -218,6 +219,33 @@ describe('attachdetach', () => {
     await plane.delete(`${ns}/pods/p`);
     await expect.poll(async () => (await told('b')) ?? []).toContainEqual({ name, devicePath: '' });
     expect((await told('c')) ?? []).not.toContainEqual({ name, devicePath: '' });
+  });
+
+  test('what is on a node that is out of service moves: its pods that are deleted go, and their volumes', async () => {
+    const ns = await plane.namespace();
+    await addNode('off');
+    await addVolume(ns, 'moves');
+    await plane.post(`${ns}/pods`, {
+      ...user('p', 'moves', 'off'),
+      spec: { ...(user('p', 'moves', 'off')['spec'] as Json), terminationGracePeriodSeconds: 3600 },
+    });
+    const attachment = await asked('moves', 'off');
+    await attach(attachment);
+    await untilTold('off', [isTold('moves')]);
+    await use('off', ['moves']);
+    await plane.delete(`${ns}/pods/p`);
+    await plane.post(`${ns}/pods`, user('next', 'moves', 'b'));
+    await untilEvent(ns, 'next', 'Volume is already exclusively attached');
+    expect((await plane.get(`${ns}/pods/p`)).status).toBe(200);
+
+    const taint = { key: `node.${domain}/out-of-service`, value: 'nodeshutdown', effect: 'NoExecute' };
+    await plane.patch('/api/v1/nodes/off', { spec: { taints: [taint] } });
+    await untilGone(`${ns}/pods/p`);
+    await expect
+      .poll(async () => (await plane.get(attachment.path)).body.metadata.deletionTimestamp)
+      .toBeDefined();
+    await plane.patch(attachment.path, { metadata: { finalizers: null } });
+    await asked('moves', 'b');
   });
 
   test('what a server did not get to is done by the next', async () => {

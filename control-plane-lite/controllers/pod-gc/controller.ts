@@ -1,15 +1,15 @@
-/** Removes pods that nobody else will: of nodes that are gone, deleted before they had a node, and the oldest of too
- *  many that ended. Source: upstream's pod garbage collector, release 1.24. */
+/** Removes pods that nobody else will: of nodes that are gone or out of service, deleted before they had a node, and
+ *  the oldest of too many that ended. Source: upstream's pod garbage collector, release 1.24. */
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { parseTime } from '#api/meta/time.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
 import type { CachedObject } from '../../cache/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { controllerCaller } from '../caller.ts';
 import { unlessGone } from '../unless-gone.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
 import { refOf } from '../workloads-kit/family.ts';
-import { type CollectablePod, isAbandoned, tooManyFinished } from './decide.ts';
+import { type CollectablePod, isAbandoned, type PodNode, tooManyFinished } from './decide.ts';
 
 export interface PodGcOptions {
   /** Pods at their end that may stay; 0: any number. */
@@ -37,6 +37,18 @@ const read = (cached: CachedObject): Known => {
   };
 };
 
+/** With the gate NodeOutOfServiceVolumeDetach, a taint says that a node that is not ready will not come back soon. */
+function nodeReader({ gates, vocabulary }: WorkloadDeps): (cached: CachedObject) => PodNode {
+  const trusts = gates.has('NodeOutOfServiceVolumeDetach');
+  const taint = `node.${vocabulary.domain}/out-of-service`;
+  return (cached) => {
+    if (!trusts) return { outOfService: false };
+    const { spec, status } = typed<Node>(cached.object());
+    const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+    return { outOfService: !ready && (spec?.taints ?? []).some(({ key }) => key === taint) };
+  };
+}
+
 /** Works until the signal fires. */
 export async function runPodGc(
   deps: WorkloadDeps,
@@ -49,7 +61,8 @@ export async function runPodGc(
   if (podResource === undefined || nodeResource === undefined) return;
   const caller = controllerCaller('pod-garbage-collector', signal);
   const pods = new Map<string, Known>();
-  const nodes = new Set<string>();
+  const nodes = new Map<string, PodNode>();
+  const readNode = nodeReader(deps);
   let finished = 0;
 
   const remove = async ({ uid, cached, key }: Known, reason: string): Promise<void> => {
@@ -66,8 +79,8 @@ export async function runPodGc(
         return undefined;
       }
       const pod = pods.get(key);
-      if (pod !== undefined && isAbandoned(pod, (name) => nodes.has(name))) {
-        await remove(pod, pod.nodeName === '' ? 'it never had a node' : 'its node is gone');
+      if (pod !== undefined && isAbandoned(pod, (name) => nodes.get(name))) {
+        await remove(pod, pod.nodeName === '' ? 'it never had a node' : 'its node is gone or out of service');
       }
       return undefined;
     },
@@ -75,18 +88,19 @@ export async function runPodGc(
   });
 
   function look(pod: Known): void {
-    if (!isAbandoned(pod, (name) => nodes.has(name))) return;
-    if (pod.nodeName === '') queue.add(pod.key);
+    if (!isAbandoned(pod, (name) => nodes.get(name))) return;
+    if (pod.nodeName === '' || nodes.has(pod.nodeName)) queue.add(pod.key);
     else queue.addAfter(pod.key, QUARANTINE_MS);
   }
 
   const following = [
     cache.resource(nodeResource.storage).follow(({ type, current }) => {
-      if (type !== 'DELETED') {
-        nodes.add(current.name);
-        return;
-      }
-      nodes.delete(current.name);
+      const was = nodes.get(current.name);
+      const node = type === 'DELETED' ? undefined : readNode(current);
+      if (node === undefined) nodes.delete(current.name);
+      else nodes.set(current.name, node);
+      // Where it came, or can be used again, nobody is left alone.
+      if (node !== undefined && (!node.outOfService || was?.outOfService === true)) return;
       for (const pod of pods.values()) if (pod.nodeName === current.name) look(pod);
     }),
     cache.resource(podResource.storage).follow(({ type, current }) => {

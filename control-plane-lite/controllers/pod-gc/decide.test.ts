@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
-import { type CollectablePod, isAbandoned, tooManyFinished } from './decide.ts';
+import { type CollectablePod, isAbandoned, type PodNode, tooManyFinished } from './decide.ts';
 
-const hasNode = (name: string): boolean => name === 'here';
+const NODES: Readonly<Record<string, PodNode>> = {
+  here: { outOfService: false },
+  off: { outOfService: true },
+};
 
 test.each([
   ['', false, false],
@@ -9,8 +12,10 @@ test.each([
   ['here', false, false],
   ['here', true, false],
   ['gone', false, true],
+  ['off', false, false],
+  ['off', true, true],
 ])('of node %j, being deleted %j: abandoned %j', (nodeName, deleting, abandoned) => {
-  expect(isAbandoned({ nodeName, deleting }, hasNode)).toBe(abandoned);
+  expect(isAbandoned({ nodeName, deleting }, (name) => NODES[name])).toBe(abandoned);
 });
 
 const pod = (key: string, createdMs: number, more: Partial<CollectablePod> = {}): CollectablePod => ({

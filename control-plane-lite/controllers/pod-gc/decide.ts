@@ -10,11 +10,21 @@ export interface CollectablePod {
   readonly createdMs: number;
 }
 
-/** Nobody ends it: its node is not there, or it never had one and was deleted. */
-export const isAbandoned = (
+/** A node as its pods depend on it. */
+export interface PodNode {
+  /** Somebody says that it is shut down, and it is not ready: nothing runs there. */
+  readonly outOfService: boolean;
+}
+
+/** Nobody ends it: its node is not there or out of service, or it never had one and was deleted. */
+export function isAbandoned(
   { nodeName, deleting }: Pick<CollectablePod, 'nodeName' | 'deleting'>,
-  hasNode: (name: string) => boolean,
-): boolean => (nodeName === '' ? deleting : !hasNode(nodeName));
+  nodeOf: (name: string) => PodNode | undefined,
+): boolean {
+  if (nodeName === '') return deleting;
+  const node = nodeOf(nodeName);
+  return node === undefined || (deleting && node.outOfService);
+}
 
 /** Pods at their end that are too many: the oldest. `most` 0 or less: any number may stay. */
 export function tooManyFinished<P extends CollectablePod>(pods: Iterable<P>, most: number): readonly P[] {
