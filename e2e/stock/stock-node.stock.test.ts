@@ -79,16 +79,15 @@ describe('a stock node with our API server', () => {
     const { status, text } = await server.call('POST', path, object);
     if (status !== 201) throw new Error(`${path}: ${text}`);
   }
-  const pods = async (label = 'app=web'): Promise<readonly Pod[]> => {
-    const { items } = await get<{ items: readonly Pod[] }>(
-      `${PATH}/pods?labelSelector=${encodeURIComponent(label)}`,
-    );
-    return items;
+  /** Those that are to stay: of the others a container may be left for a minute, until the node collects it. */
+  const pods = async (): Promise<readonly Pod[]> => {
+    const { items } = await get<{ items: readonly Pod[] }>(`${PATH}/pods?labelSelector=app%3Dweb`);
+    return items.filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
   };
   const certificate = (): Promise<string> =>
     readlink(`${node.pkiDir}/${WORDS.agentComponent}-client-current.pem`);
 
-  /** Waits until all replicas of a version are ready and no others are left; returns their names. */
+  /** Waits until all replicas of a version are ready and no others are to stay; returns their names. */
   const settled = (version: string): Promise<readonly string[]> =>
     eventually(
       async () => {
@@ -119,7 +118,7 @@ describe('a stock node with our API server', () => {
     const isGone = async (): Promise<boolean> =>
       (await server.call('GET', `/api/v1/namespaces/${NS}`)).status === 404;
     try {
-      await eventually(isGone, { timeoutMs: 60_000, what: 'all pods are gone' });
+      await eventually(isGone, { timeoutMs: 100_000, what: 'all pods are gone' });
     } finally {
       await node[Symbol.asyncDispose]();
       await server[Symbol.asyncDispose]();

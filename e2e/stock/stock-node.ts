@@ -50,6 +50,8 @@ export interface StockNodeOptions {
   readonly serverDir: string;
   /** Of the pods that the test makes. */
   readonly namespace: string;
+  /** Further flags. */
+  readonly flags?: readonly string[];
 }
 
 async function bootstrapConfig(server: Program, serverDir: string): Promise<string> {
@@ -137,6 +139,7 @@ export async function startStockNode(server: Program, options: StockNodeOptions)
     `${inject('stockPrograms')}/${PROGRAM}`,
     ...flags(folder, name, ports, `${options.serverDir}/pki/ca.crt`),
     `--container-runtime-endpoint=${containerd.endpoint}`,
+    ...(options.flags ?? []),
   ];
   const stock = started.use(
     await startStock({
