@@ -1,5 +1,5 @@
 /** A small client of the API server: one method for each verb, credentials renewed once after a 401, JSON where the
- *  server refuses protobuf, and a hook that paces requests. Retries and resuming a watch are its callers' business. */
+ *  server refuses protobuf. Pacing, retries and resuming a watch are its callers' business. */
 
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { createExchange } from './exchange.ts';

@@ -21,6 +21,9 @@ export interface CredentialDeps {
   readonly hasTerminal: boolean;
   /** Is given what plugins write to standard error. */
   readonly passOn: (chunk: Uint8Array) => void;
+  /** Calls the listener when files of credentials have been rewritten; others' rewrites are found within a minute.
+   *  Returns the function that ends this. */
+  readonly onRenewed?: (listener: () => void) => () => void;
 }
 
 /** What stands in the configuration goes before what a plugin or a provider gives. */
@@ -28,9 +31,10 @@ export function createCredentials(
   deps: CredentialDeps,
   { credentials, file, userName }: Pick<ResolvedClientConfig, 'credentials' | 'file' | 'userName'>,
 ): CredentialSource {
-  const { clock, log } = deps;
+  const { clock, log, onRenewed } = deps;
   const { exec, oidc } = credentials;
-  const sources = [...createFileCredentials({ clock, log, readFile: readSmallFile }, credentials)];
+  const reading = { clock, log, readFile: readSmallFile, ...(onRenewed === undefined ? {} : { onRenewed }) };
+  const sources = [...createFileCredentials(reading, credentials)];
   if (exec !== undefined) sources.push(createExecCredentials({ ...deps, runPlugin: runExecPlugin }, exec));
   if (oidc !== undefined) {
     const save = async (tokens: Parameters<typeof rewriteOidcTokens>[2]): Promise<void> => {

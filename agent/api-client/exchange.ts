@@ -1,7 +1,7 @@
 /** Requests to the API server with their answers: whole objects, and watches. */
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { asError, type Timer } from '#api/kit/clock.ts';
-import { readApiFailure, ServerUnreachableError } from './errors.ts';
+import { ApiRequestError, readApiFailure, ServerUnreachableError } from './errors.ts';
 import type { JsonObject } from './object-fields.ts';
 import { AnswerFormatError, readAnswer } from './read-answer.ts';
 import { readLimited } from './read-limited.ts';
@@ -94,16 +94,22 @@ export function createExchange(
 
   async function* watch(request: Call, signal: AbortSignal): AsyncGenerator<WatchEvent, void> {
     const answer = await sender.send(request, signal, () => signal);
+    const { retired } = answer;
+    // As if the server had ended it: whoever follows goes on over the connections that are there now.
+    const end = (): void => void answer.body.destroy();
+    retired.addEventListener('abort', end, { once: true });
     try {
-      yield* events(answer, createTurns(deps.clock));
+      if (!retired.aborted) yield* events(answer, createTurns(deps.clock));
     } catch (thrown) {
       signal.throwIfAborted();
+      if (retired.aborted && !(thrown instanceof ApiRequestError)) return;
       // The next one may be readable in JSON.
       if (thrown instanceof WatchFormatError && isProtobufType(answer.contentType)) {
         forms.refused(request.resource);
       }
       throw brokenOff(thrown, signal);
     } finally {
+      retired.removeEventListener('abort', end);
       answer.body.destroy();
     }
   }

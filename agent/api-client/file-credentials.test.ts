@@ -39,6 +39,44 @@ describe('a token file', () => {
     expect([await current(), reads.length]).toEqual(['Bearer b', 2]);
   });
 
+  test('is read at once when it was renewed, also while it is being read', async () => {
+    const { files, reads, deps } = setUp();
+    files.set('/t', 'a');
+    let renewed = (): void => undefined;
+    let hold: Promise<void> | undefined;
+    const source = joinCredentials(
+      createFileCredentials(
+        {
+          ...deps,
+          async readFile(path) {
+            const text = await deps.readFile(path);
+            await hold;
+            return text;
+          },
+          onRenewed(listener) {
+            renewed = listener;
+            return () => undefined;
+          },
+        },
+        { bearer: { token: '', tokenFile: '/t' } },
+      ),
+    );
+    const current = async () => (await source.current(signal)).authorization;
+    expect(await current()).toBe('Bearer a');
+    renewed();
+    const slow = Promise.withResolvers<void>();
+    hold = slow.promise;
+    const early = current();
+    await expect.poll(() => reads.length).toBe(2);
+    hold = undefined;
+    files.set('/t', 'b');
+    renewed();
+    expect(await current()).toBe('Bearer b');
+    slow.resolve();
+    await early;
+    expect([await current(), reads.length]).toEqual(['Bearer b', 3]);
+  });
+
   test('is read at once when its token was refused, unless a newer one is known', async () => {
     const { files, reads, deps } = setUp();
     files.set('/t', 'a');

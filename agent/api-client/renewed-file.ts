@@ -1,4 +1,4 @@
-/** The text of files that others rewrite, read again when it is a minute old. What was read last counts while a file
+/** The text of files that others rewrite, read again when it is a minute old, or when told so. What was read last counts while a file
  *  cannot be read. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -9,6 +9,8 @@ export interface RenewedDeps {
   readonly log: Pick<Logger, 'warn'>;
   /** The text of a file. */
   readonly readFile: (path: string) => Promise<string>;
+  /** Calls the listener when files may have been rewritten. Returns the function that ends this. */
+  readonly onRenewed?: (listener: () => void) => () => void;
 }
 
 export interface Renewed<T> {
@@ -30,20 +32,29 @@ export function createRenewed<T>(
   const flights = createSingleFlight<T>();
   let last: { readonly value: T } | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
+  /** How often the files have been rewritten: what was being read then may be what was there before. */
+  let renewals = 0;
+  deps.onRenewed?.(() => {
+    renewals += 1;
+    readAtMs = Number.NEGATIVE_INFINITY;
+  });
 
   async function read(): Promise<T> {
+    const before = renewals;
     try {
       const texts = await Promise.all(paths.map((path) => deps.readFile(path)));
-      last = { value: parse(texts, last?.value) };
+      const value = parse(texts, last?.value);
+      // What is older than a renewal is no better than what is known.
+      if (before === renewals || last === undefined) last = { value };
     } catch (thrown) {
       if (last === undefined) throw thrown;
       deps.log.warn({ err: asError(thrown), files: paths }, 'Credential file could not be read again');
     }
-    readAtMs = deps.clock.monotonic();
+    if (before === renewals) readAtMs = deps.clock.monotonic();
     return last.value;
   }
 
-  const start = (signal: AbortSignal): Promise<T> => flights.run('read', read, signal);
+  const start = (signal: AbortSignal): Promise<T> => flights.run(`read ${renewals}`, read, signal);
   return {
     current(signal) {
       const isFresh = deps.clock.monotonic() - readAtMs < RENEW_AFTER_MS;

@@ -14,10 +14,7 @@ import { readLimited } from './read-limited.ts';
 import { createTransport, type Transport } from './transport.ts';
 import { isProtobufType, type WireBody, type WireForm, type WireForms } from './wire-form.ts';
 
-export interface ApiClientDeps extends CredentialDeps {
-  /** Called before each request; waits as long as the limit of requests asks. Default: no limit. */
-  readonly pace?: (signal: AbortSignal) => Promise<void>;
-}
+export type ApiClientDeps = CredentialDeps;
 
 export interface ApiClientOptions {
   readonly userAgent: string;
@@ -46,6 +43,8 @@ export interface Answered {
   readonly status: number;
   readonly contentType: string | readonly string[] | undefined;
   readonly body: Dispatcher.ResponseData['body'];
+  /** Fires when other connections take the place of those that the answer comes over. */
+  readonly retired: AbortSignal;
 }
 
 const TIMEOUT_MS = 30_000;
@@ -93,7 +92,7 @@ function createAttempt(
   }
 
   return async (call, used, signal) => {
-    const dispatcher = await transport.dispatcherFor(used.certificate);
+    const { dispatcher, retired } = await transport.connectionsFor(used.certificate);
     const body = call.object === undefined ? call.body : forms.encode(call.resource, call.object);
     try {
       const answer = await dispatcher.request({
@@ -108,7 +107,7 @@ function createAttempt(
       // Readers are told of failures by the read; a body that nobody reads must not end the process.
       answer.body.on('error', () => undefined);
       const { statusCode: status, headers } = answer;
-      const answered = { status, contentType: headers['content-type'], body: answer.body };
+      const answered = { status, contentType: headers['content-type'], body: answer.body, retired };
       await checkAnswer(answered, options.protobuf?.codec);
       return answered;
     } catch (thrown) {
@@ -131,6 +130,18 @@ export function createSender(
   const { multiplex = false } = options;
   const transport = createTransport(config, { multiplex });
   const once = createAttempt(transport, config, options, forms);
+
+  const closing = new AbortController();
+  /** Other connections take over at once, and don't wait for the next request: watches may be all there is. */
+  async function takeOver(): Promise<void> {
+    try {
+      const { certificate } = await credentials.current(closing.signal);
+      if (!closing.signal.aborted) await transport.connectionsFor(certificate);
+    } catch (thrown) {
+      deps.log.debug({ err: asError(thrown) }, 'Renewed credentials could not be read yet');
+    }
+  }
+  const endRenewals = deps.onRenewed?.(() => void takeOver());
 
   /** Once more in JSON, where the server says that it takes or has nothing else. */
   async function inEitherForm(call: Call, used: Credential, begin: () => AbortSignal): Promise<Answered> {
@@ -162,7 +173,6 @@ export function createSender(
 
   return {
     async send(call, signal, begin) {
-      await deps.pace?.(signal);
       const used = await credentials.current(signal);
       try {
         return await inEitherForm(call, used, begin);
@@ -174,6 +184,8 @@ export function createSender(
       }
     },
     async close() {
+      endRenewals?.();
+      closing.abort(new Error('the client was closed'));
       await transport[Symbol.asyncDispose]();
     },
   };
@@ -185,7 +197,7 @@ const isRefusedForm = ({ status }: ApiRequestError, { object }: Call): boolean =
 
 /** Throws for an answer that is a failure. */
 async function checkAnswer(
-  { status, contentType, body }: Answered,
+  { status, contentType, body }: Omit<Answered, 'retired'>,
   codec: ApiProtobuf | undefined,
 ): Promise<void> {
   if (status >= 200 && status < 300) return;

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import {
   type AddressInfo,
@@ -98,7 +98,7 @@ async function ask(
   port: number,
   certificate?: { readonly certificate: string; readonly key: string },
 ): Promise<string> {
-  const dispatcher = await transport.dispatcherFor(certificate);
+  const { dispatcher } = await transport.connectionsFor(certificate);
   const answer = await dispatcher.request({ origin: `https://127.0.0.1:${port}`, path: '/', method: 'GET' });
   return answer.body.text();
 }
@@ -110,8 +110,29 @@ describe('createTransport', () => {
     const one = issue('one');
     expect(await ask(transport, api.port)).toBe('nobody');
     expect(await ask(transport, api.port, one)).toBe('one');
-    expect(await transport.dispatcherFor(one)).toBe(await transport.dispatcherFor(one));
+    expect(await transport.connectionsFor(one)).toBe(await transport.connectionsFor(one));
     expect(await ask(transport, api.port, issue('two'))).toBe('two');
+  });
+
+  test('lets requests end on connections that others take the place of', async () => {
+    const arrived = Promise.withResolvers<ServerResponse>();
+    const { certificate, key } = issue('api');
+    await using api = await listen(
+      createHttpsServer({ cert: certificate, key }, (_request, response) => arrived.resolve(response)),
+    );
+    await using transport = createTransport({ tls });
+    const { retired } = await transport.connectionsFor(issue('one'));
+    const slow = ask(transport, api.port, undefined);
+    const response = await arrived.promise;
+    expect(retired.aborted).toBe(true);
+    const before = await transport.connectionsFor(undefined);
+    const after = await transport.connectionsFor(issue('two'));
+    expect([before.retired.aborted, after.retired.aborted]).toEqual([true, false]);
+    response.end('late');
+    expect(await slow).toBe('late');
+    await expect(
+      before.dispatcher.request({ origin: `https://127.0.0.1:${api.port}`, path: '/', method: 'GET' }),
+    ).rejects.toThrow(/closed|destroyed/);
   });
 
   test.each([

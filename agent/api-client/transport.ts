@@ -64,9 +64,21 @@ export async function createDispatcher(terms: TransportTerms): Promise<Dispatche
   return new ProxyAgent({ ...common, uri: proxy.href, ...login, requestTls: tls });
 }
 
+export interface Connections {
+  readonly dispatcher: Dispatcher;
+  /** Fires when others take their place: no request begins on them any more, and they end with the last one. */
+  readonly retired: AbortSignal;
+}
+
 export interface Transport extends AsyncDisposable {
   /** Connections that were made with a certificate, or without one. */
-  dispatcherFor(certificate: CertificatePair | undefined): Promise<Dispatcher>;
+  connectionsFor(certificate: CertificatePair | undefined): Promise<Connections>;
+}
+
+interface Kept {
+  readonly pair: CertificatePair | undefined;
+  readonly connections: Promise<Connections>;
+  readonly retire: AbortController;
 }
 
 /** Keeps the connections of the newest certificate. Those of the one before end with the requests under way. */
@@ -74,27 +86,41 @@ export function createTransport(
   config: Pick<ResolvedClientConfig, 'tls' | 'proxyUrl'>,
   options: Pick<TransportTerms, 'multiplex'> = {},
 ): Transport {
-  let current: { readonly pair: CertificatePair | undefined; readonly made: Promise<Dispatcher> } | undefined;
-  const retired = new Set<Promise<Dispatcher>>();
+  let current: Kept | undefined;
+  const retired = new Set<Kept>();
 
-  function retire(made: Promise<Dispatcher>): void {
-    retired.add(made);
-    const forget = (): void => void retired.delete(made);
-    made.then((dispatcher) => dispatcher.close()).then(forget, forget);
+  async function retire(kept: Kept): Promise<void> {
+    retired.add(kept);
+    kept.retire.abort(new Error('there is a newer certificate'));
+    try {
+      await (await kept.connections).dispatcher.close();
+    } finally {
+      retired.delete(kept);
+    }
+  }
+
+  async function connect(
+    certificate: CertificatePair | undefined,
+    signal: AbortSignal,
+  ): Promise<Connections> {
+    const terms = { ...config.tls, ...options, proxyUrl: config.proxyUrl, certificate };
+    return { dispatcher: await createDispatcher(terms), retired: signal };
   }
 
   return {
-    dispatcherFor(certificate) {
-      if (current !== undefined && current.pair === certificate) return current.made;
-      if (current !== undefined) retire(current.made);
-      const made = createDispatcher({ ...config.tls, ...options, proxyUrl: config.proxyUrl, certificate });
-      current = { pair: certificate, made };
-      return made;
+    connectionsFor(certificate) {
+      if (current !== undefined && current.pair === certificate) return current.connections;
+      // Who still uses them is told by their failure.
+      if (current !== undefined) retire(current).catch(() => undefined);
+      const controller = new AbortController();
+      const connections = connect(certificate, controller.signal);
+      current = { pair: certificate, connections, retire: controller };
+      return connections;
     },
     async [Symbol.asyncDispose]() {
-      const all = [...retired, ...(current === undefined ? [] : [current.made])];
+      const all = [...retired, ...(current === undefined ? [] : [current])];
       current = undefined;
-      await Promise.all(all.map(async (made) => (await made).destroy()));
+      await Promise.all(all.map(async ({ connections }) => (await connections).dispatcher.destroy()));
     },
   };
 }

@@ -24,6 +24,7 @@ async function setUp() {
   const calls: string[] = [];
   const faults: Error[] = [];
   const local = new Map<string, LocalPod>();
+  const turn = { promise: Promise.resolve() };
   let version = 100;
   const answer = (call: string, uid: string, phase: unknown): Promise<Json> => {
     calls.push(call);
@@ -45,6 +46,7 @@ async function setUp() {
     store,
     clock,
     log: silentLogger,
+    pace: () => turn.promise,
     local: () => [...local.values()],
   });
   const stop = new AbortController();
@@ -54,9 +56,11 @@ async function setUp() {
     store,
     calls,
     faults,
+    turn,
     writer,
-    async tell(uid: string, phase: NonNullable<PodStatus['phase']>) {
-      local.set(uid, { pod: pod(uid), status: { phase }, serverUID: uid });
+    async tell(uid: string, phase: NonNullable<PodStatus['phase']>, message?: string) {
+      const status = { phase, ...(message === undefined ? {} : { message }) };
+      local.set(uid, { pod: pod(uid), status, serverUID: uid });
       writer.look();
       await clock.advance(0);
     },
@@ -75,6 +79,36 @@ describe('createStatusWriter', () => {
     world.writer.look();
     await world.clock.advance(0);
     expect(world.calls).toEqual(['patch p1 1 Running']);
+  });
+
+  test('tells what is newest when its turn has come', async () => {
+    await using world = await setUp();
+    world.store.replace([object('1', 5)]);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    world.turn.promise = promise;
+    await world.tell('1', 'Running');
+    await world.tell('1', 'Succeeded');
+    expect(world.calls).toEqual([]);
+    resolve();
+    await world.clock.advance(0);
+    expect(world.calls).toEqual(['patch p1 1 Succeeded']);
+  });
+
+  test('gathers what happens while a pod starts', async () => {
+    await using world = await setUp();
+    world.store.replace([object('1', 5), object('2', 5)]);
+    const pending = (uid: string, message: string): Promise<void> => world.tell(uid, 'Pending', message);
+    await pending('1', 'first');
+    await pending('1', 'second');
+    await world.clock.advance(99);
+    expect(world.calls).toEqual([]);
+    await world.clock.advance(1);
+    expect(world.calls).toEqual(['patch p1 1 undefined']);
+    // One that runs is told of at once, and once.
+    await pending('2', 'first');
+    await world.tell('2', 'Running');
+    await world.clock.advance(1000);
+    expect(world.calls).toEqual(['patch p1 1 undefined', 'patch p2 2 Running']);
   });
 
   test('waits for the server to know the pod', async () => {

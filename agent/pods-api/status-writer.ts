@@ -8,6 +8,7 @@ import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import { isObject, metadataText } from '../api-client/object-fields.ts';
+import type { Pace } from '../api-client/paced-client.ts';
 import type { ObjectAddress } from '../api-client/resource-path.ts';
 import type { PodStore } from './pod-store.ts';
 import { mergedStatus, statusPatch } from './status-patch.ts';
@@ -21,7 +22,10 @@ export interface LocalPod {
 }
 
 export interface StatusWriterDeps {
+  /** Not paced. */
   readonly client: Pick<ApiClient, 'patch' | 'delete'>;
+  /** Resolves when a request may be sent. */
+  readonly pace: Pace;
   readonly store: PodStore;
   readonly clock: Clock;
   readonly log: Logger;
@@ -43,6 +47,9 @@ interface Ended {
   readonly status: PodStatus | undefined;
 }
 
+/** While a pod starts, its status changes several times within a moment, and nobody acts on it before it runs. */
+const GATHER_MS = 100;
+
 /** The pod is not there any more, or another one has its name. */
 const isGone = (thrown: unknown): boolean =>
   thrown instanceof ApiRequestError && (thrown.status === 404 || thrown.status === 409);
@@ -52,41 +59,66 @@ function addressOf(object: Json): ObjectAddress {
   return { apiVersion: 'v1', resource: 'pods', namespace, name: metadataText(object, 'name') ?? '' };
 }
 
+/** Requests about a pod, by its UID on the server. */
+interface Requests {
+  /** Tells what the server does not have of the newest status. */
+  tell(uid: string, signal: AbortSignal): Promise<void>;
+  /** Gives the pod back: the server forgets it. Resolves with whether it was asked to. */
+  release(uid: string, signal: AbortSignal): Promise<boolean>;
+}
+
+/** `newest` is what is to be told of a pod, if anything is. */
+function createRequests(
+  { client, pace, store, log }: StatusWriterDeps,
+  newest: (uid: string) => Ended | undefined,
+): Requests {
+  function news(uid: string) {
+    const object = store.get(uid);
+    const { pod, status } = newest(uid) ?? {};
+    if (object === undefined || pod === undefined || status === undefined) return undefined;
+    const known = isObject(object['status']) ? object['status'] : {};
+    const change = statusPatch(mergedStatus(pod, status, known), known);
+    return change === undefined ? undefined : { object, change, phase: status.phase };
+  }
+
+  return {
+    async tell(uid, signal) {
+      if (news(uid) === undefined) return;
+      await pace(signal);
+      // It may have waited long; what was to be told then is old by now.
+      const current = news(uid);
+      if (current === undefined) return;
+      const { object, change, phase } = current;
+      const address = { ...addressOf(object), subresource: 'status' };
+      const content = { metadata: { uid }, status: change };
+      store.note(await client.patch(address, { type: 'strategic', content }, signal));
+      log.debug({ pod: address.name, phase }, 'Pod status was told');
+    },
+    async release(uid, signal) {
+      const object = store.get(uid);
+      if (object === undefined || metadataText(object, 'deletionTimestamp') === undefined) return false;
+      await pace(signal);
+      await client.delete(addressOf(object), signal, { gracePeriodSeconds: 0, preconditions: { uid } });
+      log.info({ pod: metadataText(object, 'name'), podUID: uid }, 'Pod was given back to the API server');
+      return true;
+    },
+  };
+}
+
 export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
-  const { client, store, clock, log } = deps;
+  const { store, clock, log } = deps;
   /** The statuses that were looked at last, by UID on the server: a look that finds the same ones is cheap. */
   let seen = new Map<string, LocalPod>();
   const ended = new Map<string, Ended>();
   const deleted = new Set<string>();
-
-  async function tell(pod: Pod, status: PodStatus, uid: string, signal: AbortSignal): Promise<void> {
-    const object = store.get(uid);
-    if (object === undefined) return;
-    const known = isObject(object['status']) ? object['status'] : {};
-    const change = statusPatch(mergedStatus(pod, status, known), known);
-    if (change === undefined) return;
-    const address = { ...addressOf(object), subresource: 'status' };
-    const content = { metadata: { uid }, status: change };
-    store.note(await client.patch(address, { type: 'strategic', content }, signal));
-    log.debug({ pod: address.name, phase: status.phase }, 'Pod status was told');
-  }
-
-  /** Gives the pod back: the server forgets it. */
-  async function release(uid: string, signal: AbortSignal): Promise<void> {
-    const object = store.get(uid);
-    if (object === undefined || metadataText(object, 'deletionTimestamp') === undefined) return;
-    await client.delete(addressOf(object), signal, { gracePeriodSeconds: 0, preconditions: { uid } });
-    deleted.add(uid);
-    log.info({ pod: metadataText(object, 'name'), podUID: uid }, 'Pod was given back to the API server');
-  }
+  const requests = createRequests(deps, (uid) => ended.get(uid) ?? seen.get(uid));
 
   async function work(uid: string, signal: AbortSignal): Promise<undefined> {
     const end = ended.get(uid);
-    const local = seen.get(uid);
     try {
-      if (end?.status !== undefined) await tell(end.pod, end.status, uid, signal);
-      else if (end === undefined && local !== undefined) await tell(local.pod, local.status, uid, signal);
-      if (end !== undefined && !deleted.has(uid)) await release(uid, signal);
+      await requests.tell(uid, signal);
+      if (end === undefined || deleted.has(uid)) return undefined;
+      if (await requests.release(uid, signal)) deleted.add(uid);
     } catch (thrown) {
       if (!isGone(thrown)) throw thrown;
       log.debug({ err: thrown, podUID: uid }, 'Pod is gone from the API server');
@@ -106,7 +138,9 @@ export function createStatusWriter(deps: StatusWriterDeps): StatusWriter {
     seen = new Map(deps.local().map((local) => [local.serverUID, local]));
     for (const [uid, { status, pod }] of seen) {
       const before = last.get(uid);
-      if (before?.status !== status || before.pod !== pod) queue.add(uid);
+      if (before?.status === status && before.pod === pod) continue;
+      if (status.phase === 'Pending') queue.addAfter(uid, GATHER_MS);
+      else queue.add(uid);
     }
   }
 

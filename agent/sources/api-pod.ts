@@ -2,6 +2,7 @@
  *
  *  It has its identity from the server. Of its status only an end is kept: it tells that the pod must not be started.
  *  Annotations that tell static pods apart count for nothing here, whoever set them. */
+import { isDeepStrictEqual } from 'node:util';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { dns1123LabelFaults, dns1123SubdomainFaults } from '#api/meta/names.ts';
 import { decode } from '#api/schema/decode.ts';
@@ -45,6 +46,26 @@ export function readApiPod(object: Json, words: Vocabulary): ApiPod {
     return { kind: 'rejected', origin, identity, errors: faults };
   }
   return { kind: 'pod', origin, pod: asDesired(applyDefaults('core/v1.Pod', value), words) };
+}
+
+/** Whether a newer state of an object is read to the same pod: most of what a server tells is what it was told. */
+export function wantsTheSame(before: Json, after: Json): boolean {
+  return (
+    isDeepStrictEqual(before['spec'], after['spec']) &&
+    isDeepStrictEqual(desiredMetadata(before), desiredMetadata(after)) &&
+    isDeepStrictEqual(endOf(before), endOf(after))
+  );
+}
+
+function desiredMetadata({ metadata }: Json): unknown {
+  if (!isObject(metadata)) return undefined;
+  const { resourceVersion: _, managedFields: __, generation: ___, ...rest } = metadata;
+  return rest;
+}
+
+function endOf({ status }: Json): unknown {
+  const { phase, reason, message } = isObject(status) ? status : {};
+  return phase === 'Failed' || phase === 'Succeeded' ? { phase, reason, message } : undefined;
 }
 
 /** Names that become parts of paths. A server checks them, but what it sends may have gone wrong on the way. */

@@ -48,6 +48,9 @@ async function setUp(dir: string) {
   };
 }
 
+/** After what was to be done in this one. */
+const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
 const names = (snapshot: SourceSnapshot): readonly (string | undefined)[] =>
   snapshot.pods.map(({ pod }) => pod.metadata?.name);
 
@@ -61,13 +64,16 @@ describe('createApiSource', () => {
     const first = await world.next(2);
     expect(names(first)).toEqual(['p1']);
     expect(first.partial).toBeUndefined();
-    // Only its status is another.
+    // Only its version is another: nobody needs to be told.
     world.store.change({ type: 'MODIFIED', object: object('1', 9) });
+    await nextTurn();
+    expect(world.snapshots).toHaveLength(2);
+    world.store.replace([object('1', 10), object('2', 10)]);
     expect((await world.next(3)).pods[0]).toBe(first.pods[0]);
-    world.store.change({ type: 'MODIFIED', object: object('1', 10, {}, { activeDeadlineSeconds: 5 }) });
+    world.store.change({ type: 'MODIFIED', object: object('1', 11, {}, { activeDeadlineSeconds: 5 }) });
     expect((await world.next(4)).pods[0]?.pod.spec?.activeDeadlineSeconds).toBe(5);
     expect(world.told.at(0)).toEqual([0, false]);
-    expect(world.told.at(-1)).toEqual([1, true]);
+    expect(world.told.at(-1)).toEqual([2, true]);
   });
 
   test('tells what cannot be used, and gives it back when it is to go', async () => {

@@ -6,7 +6,7 @@ import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';
 import { metadataText } from '../api-client/object-fields.ts';
-import { isMirror, readApiPod } from './api-pod.ts';
+import { isMirror, readApiPod, wantsTheSame } from './api-pod.ts';
 import type { PodSource, RejectedManifest, SourcePod, SourceSink } from './types.ts';
 
 /** Where the pods come from. */
@@ -40,15 +40,19 @@ interface Read {
   readonly rejected: RejectedManifest | undefined;
 }
 
+const isSame = (a: Read, b: Read | undefined): boolean => a.pod === b?.pod && a.rejected === b?.rejected;
+
 export function createApiSource(deps: ApiSourceDeps): PodSource {
   const { pods, saved, vocabulary, log } = deps;
-  let known = new Map<Json, Read>();
+  let known = new Map<string, Read>();
   let byUID = new Map<string, SourcePod>();
+  let delivered: readonly Read[] | undefined;
 
   /** A pod that is wanted as before keeps its identity. */
   function read(object: Json): Read {
-    const before = known.get(object);
-    if (before !== undefined) return before;
+    const before = known.get(metadataText(object, 'uid') ?? '');
+    if (before?.object === object) return before;
+    if (before !== undefined && wantsTheSame(before.object, object)) return { ...before, object };
     const result = readApiPod(object, vocabulary);
     if (result.kind === 'rejected') {
       const { kind: _, ...rejected } = result;
@@ -65,12 +69,15 @@ export function createApiSource(deps: ApiSourceDeps): PodSource {
       .list()
       .filter((object) => !isMirror(object, vocabulary))
       .map(read);
-    known = new Map(all.map((entry) => [entry.object, entry]));
+    known = new Map(all.map((entry) => [metadataText(entry.object, 'uid') ?? '', entry]));
     const wanted = all.flatMap(({ pod }) => pod ?? []);
     for (const { object, rejected } of all) {
       const isLeaving = metadataText(object, 'deletionTimestamp') !== undefined;
       if (rejected !== undefined && isLeaving) deps.unusable(object);
     }
+    const last = delivered;
+    delivered = all;
+    if (last?.length === all.length && all.every((entry, index) => isSame(entry, last[index]))) return;
     const next = new Map(wanted.map((entry) => [entry.pod.metadata?.uid ?? '', entry]));
     byUID = next;
     saved.save(wanted);

@@ -3,6 +3,7 @@ import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';
 import { type ApiClient, createApiClient } from '../api-client/client.ts';
 import { deferredClient } from '../api-client/deferred-client.ts';
+import { type Pace, pacedClient } from '../api-client/paced-client.ts';
 import type { ApiClientOptions } from '../api-client/sender.ts';
 import { isProtobufType, JSON_TYPE, type WireForm } from '../api-client/wire-form.ts';
 import { type ClientCertificates, openClientCertificates } from '../certs/client-certificates.ts';
@@ -13,6 +14,9 @@ import type { Base } from './base.ts';
 export interface ApiClients extends AsyncDisposable {
   /** Paced as the configuration says. */
   readonly api: ApiClient;
+  /** The same one for those who take the turns themselves. */
+  readonly unpaced: ApiClient;
+  readonly pace: Pace;
   /** Not paced, on connections of its own, with a short time limit. */
   readonly heartbeat: ApiClient;
   /** Not paced: events have a limit of their own. */
@@ -35,9 +39,10 @@ export async function openApiClients(base: Base, stop: AbortSignal): Promise<Api
     hasTerminal: false,
     passOn: (chunk: Uint8Array) => void process.stderr.write(chunk),
   };
+  const renewals = createRenewals();
   const userAgent = `${vocabulary.agentComponent}/${AGENT_VERSION}`;
   const opening = openClientCertificates(
-    { ...deps, vocabulary, userAgent },
+    { ...deps, vocabulary, userAgent, renewed: renewals.tell },
     {
       nodeName: node,
       certDir: config.certDir,
@@ -53,21 +58,45 @@ export async function openApiClients(base: Base, stop: AbortSignal): Promise<Api
   const bucket = createTokenBucket(clock, { ratePerSecond: config.platAPIQPS, burst: config.platAPIBurst });
   const pace = (signal: AbortSignal): Promise<void> => bucket.take(signal);
   const made: ApiClient[] = [];
-  const client = (options: Omit<ApiClientOptions, 'userAgent'>, more: object = {}): ApiClient => {
+  const client = (options: Omit<ApiClientOptions, 'userAgent'>): ApiClient => {
     const open = ({ clientConfig }: { readonly clientConfig: ResolvedClientConfig }): ApiClient =>
-      createApiClient({ ...deps, ...more }, clientConfig, { userAgent, ...form, ...options });
+      createApiClient({ ...deps, onRenewed: renewals.onRenewed }, clientConfig, {
+        userAgent,
+        ...form,
+        ...options,
+      });
     const deferred = deferredClient(opening.then(open));
     made.push(deferred);
     return deferred;
   };
+  const unpaced = client({ multiplex: true });
   return {
-    api: client({ multiplex: true }, { pace }),
+    api: pacedClient(unpaced, pace),
+    unpaced,
+    pace,
     heartbeat: client({ timeoutMs: heartbeatTimeoutMs(config) }),
     events: client({}),
     clientConfig: opening.then(({ clientConfig }) => clientConfig),
     run: (signal) => keepFresh(opening, signal),
     async [Symbol.asyncDispose]() {
       await Promise.all(made.map((one) => one[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+interface Renewals {
+  readonly tell: () => void;
+  readonly onRenewed: (listener: () => void) => () => void;
+}
+
+/** By which the clients learn of a renewed certificate. */
+function createRenewals(): Renewals {
+  const listeners = new Set<() => void>();
+  return {
+    tell: () => listeners.forEach((listener) => listener()),
+    onRenewed(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
     },
   };
 }

@@ -58,15 +58,10 @@ export async function createApiSide(
     log,
   });
   let local: Parameters<typeof createStatusWriter>[0]['local'] = () => [];
-  const mirrors = createMirrorKeeper({
-    client,
-    store,
-    whenNode: apiNode.whenNode,
-    vocabulary,
-    clock,
-    log,
-  });
-  const statuses = createStatusWriter({ client, store, clock, log, local: () => local() });
+  const shared = { store, clock, log };
+  const mirrors = createMirrorKeeper({ ...shared, client, whenNode: apiNode.whenNode, vocabulary });
+  const { unpaced, pace } = clients;
+  const statuses = createStatusWriter({ ...shared, client: unpaced, pace, local: () => local() });
 
   return {
     parts: {

@@ -122,14 +122,6 @@ test('says whom it wants to be taken for', async () => {
   expect(await whoAmI(client)).toBe('jürgen');
 });
 
-test('paces its requests', async () => {
-  let paced = 0;
-  const pace = () => Promise.resolve(void (paced += 1));
-  await using client = await connect('pace', { token: 'good-token' }, { pace });
-  await Promise.all([client.list(maps, signal), client.list(maps, signal)]);
-  expect(paced).toBe(2);
-});
-
 test('tells of a token that the server does not know, and of a server that is not there', async () => {
   await using client = await connect('bad', { token: 'wrong' });
   await expect(client.list(maps, signal)).rejects.toMatchObject({ status: 401, reason: 'Unauthorized' });
