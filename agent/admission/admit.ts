@@ -17,6 +17,9 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** The reason of a pod for which there is no place. */
+export const OUT_OF_PODS = 'OutOfpods';
+
 /** Pods that have to end for another one, which is then taken on. */
 export interface Preemption {
   readonly victims: readonly Pod[];
@@ -24,22 +27,24 @@ export interface Preemption {
 
 /** @param others pods of the node that have not ended */
 export function refusal(pod: Pod, others: readonly Pod[], limits: AdmissionLimits): Refusal | undefined {
-  const most = podLimit(limits);
-  if (others.length >= most) {
-    return {
-      reason: 'OutOfpods',
-      message: `Pod was refused: the node takes ${most} pods and has ${others.length}`,
-    };
-  }
   const sysctl = forbiddenSysctl(pod, limits.allowedUnsafeSysctls);
   if (sysctl !== undefined) return { reason: 'SysctlForbidden', message: `Pod was refused: ${sysctl}` };
   const conflict = hostPortConflict(pod, others);
-  if (conflict === undefined) return undefined;
+  if (conflict === undefined) return tooMany(others, limits);
   const { port, protocol } = conflict.port;
   const { namespace, name } = conflict.holder.metadata ?? {};
   return {
     reason: 'NodePorts',
     message: `Pod was refused: host port ${port}/${protocol} is taken by pod ${namespace}/${name}`,
+  };
+}
+
+function tooMany(others: readonly Pod[], limits: AdmissionLimits): Refusal | undefined {
+  const most = podLimit(limits);
+  if (others.length < most) return undefined;
+  return {
+    reason: OUT_OF_PODS,
+    message: `Pod was refused: the node takes ${most} pods and has ${others.length}`,
   };
 }
 

@@ -69,6 +69,20 @@ describe('victimsFor', () => {
     expect(names(victimsFor(critical, others, { cpu: 2600 }, () => false))).toEqual(['500m-1']);
   });
 
+  test('ends the critical for what is more so, and after all others', () => {
+    const less = pod('1', { priority: 2_000_000_000 });
+    const most = pod('1', { priority: 2_000_001_000 });
+    expect(names(victimsFor(most, [less], { cpu: 1000 }, () => false))).toEqual(['1-2000000000']);
+    expect(names(victimsFor(most, [less, pod('1')], { cpu: 2000 }, () => false))).toEqual(['1-0']);
+    expect(victimsFor(less, [less], { cpu: 1000 }, () => false)).toBeUndefined();
+  });
+
+  test('makes a place where there are too many pods', () => {
+    const others = [pod('0', { priority: 3 }), pod('0', { priority: 1 })];
+    expect(shortage(critical, others, { cpu: 9000, pods: 2 })?.reason).toBe('OutOfpods');
+    expect(names(victimsFor(critical, others, { cpu: 9000, pods: 2 }, () => false))).toEqual(['0-1']);
+  });
+
   test('spares the protected and the critical', () => {
     const others = [pod('1', { priority: 2_000_000_001 }), pod('1')];
     expect(names(victimsFor(critical, others, { cpu: 2000 }, () => false))).toEqual(['1-0']);

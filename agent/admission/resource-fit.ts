@@ -49,8 +49,11 @@ interface Shortage {
 }
 
 function shortages(pod: Pod, others: readonly Pod[], allocatable: Amounts): readonly Shortage[] {
-  const used = sum(others.map(podRequests));
-  return Object.entries(podRequests(pod))
+  const counted = (one: Pod): Amounts => ({ ...podRequests(one), pods: 1 });
+  const used = sum(others.map(counted));
+  // What the node tells of how many pods it takes; one that does not tell takes any number.
+  const asked = 'pods' in allocatable ? counted(pod) : podRequests(pod);
+  return Object.entries(asked)
     .map(([resource, requested]) => ({
       resource,
       requested,
@@ -60,11 +63,12 @@ function shortages(pod: Pod, others: readonly Pod[], allocatable: Amounts): read
     .filter((one) => one.requested > 0 && one.requested + one.used > one.capacity);
 }
 
-/** What the node lacks for the pod, first CPU, then memory; undefined when it lacks nothing.
+/** What the node lacks for the pod, first a place, then CPU, then memory; undefined when it lacks nothing.
  *  @param others pods of the node that have not ended */
 export function shortage(pod: Pod, others: readonly Pod[], allocatable: Amounts): Refusal | undefined {
-  const order = ['cpu', 'memory', 'ephemeral-storage'];
-  const rank = ({ resource }: Shortage): number => (order.indexOf(resource) + order.length) % order.length;
+  const order = ['pods', 'cpu', 'memory', 'ephemeral-storage'];
+  const rank = ({ resource }: Shortage): number =>
+    order.includes(resource) ? order.indexOf(resource) : order.length;
   const [first] = shortages(pod, others, allocatable).toSorted((a, b) => rank(a) - rank(b));
   if (first === undefined) return undefined;
   const { resource, requested, used, capacity } = first;
@@ -83,6 +87,10 @@ const priorityOf = ({ spec }: Pod): number => spec?.priority ?? 0;
 /** Whether others may have to make room for the pod. */
 export const isCritical = (pod: Pod): boolean => priorityOf(pod) >= CRITICAL_PRIORITY;
 
+/** Whether the one is reason enough to end the other. */
+const matters = (critical: Pod, other: Pod): boolean =>
+  !isCritical(other) || priorityOf(critical) > priorityOf(other);
+
 /** As few of the others as have to end for the pod to fit, those that matter least first; undefined when even all
  *  that may be ended would not do.
  *  @param isProtected pods that are never ended for another, such as static ones */
@@ -93,7 +101,7 @@ export function victimsFor(
   isProtected: (other: Pod) => boolean,
 ): readonly Pod[] | undefined {
   const candidates = others
-    .filter((other) => !isProtected(other) && !isCritical(other))
+    .filter((other) => !isProtected(other) && matters(pod, other))
     .toSorted(
       (a, b) =>
         priorityOf(a) - priorityOf(b) || QOS_ORDER.indexOf(qosClass(a)) - QOS_ORDER.indexOf(qosClass(b)),

@@ -36,6 +36,8 @@ export interface PodManagerDeps {
   /** Called when a pod of the API server that is to be deleted has nothing left here; repeated as long as it is named.
    *  @param status its last one; undefined for a pod of which nothing was here */
   readonly ended?: (pod: Pod, status: PodStatus | undefined) => void;
+  /** Called for a pod that the node does not take on, or that has to end for another one. */
+  readonly warned?: (pod: Pod, reason: string, message: string) => void;
   /** Called when a pod that runs was changed in place. */
   readonly updated?: (pod: Pod) => void;
 }
@@ -57,6 +59,9 @@ interface Slot {
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
+
+/** In the field's words. */
+const PREEMPTED = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' };
 
 export class PodManager {
   readonly #deps: PodManagerDeps;
@@ -254,15 +259,20 @@ export class PodManager {
     );
     const verdict = this.#deps.refuse(source, others);
     if (verdict === undefined) return undefined;
-    if (!('victims' in verdict)) return { phase: 'Failed', ...verdict };
-    for (const { metadata } of verdict.victims) this.#preempt(metadata?.uid ?? '', source.pod);
+    if (!('victims' in verdict)) {
+      this.#deps.warned?.(source.pod, verdict.reason, verdict.message);
+      return { phase: 'Failed', ...verdict };
+    }
+    for (const victim of verdict.victims) this.#preempt(victim, source.pod);
     return undefined;
   }
 
-  #preempt(podUID: string, critical: Pod): void {
+  #preempt(victim: Pod, critical: Pod): void {
+    const podUID = victim.metadata?.uid;
     const worker = this.workers().find(({ pod }) => pod.metadata?.uid === podUID);
-    const message = `Preempted in order to admit the critical pod ${fullName(critical)}`;
-    worker?.finish({ phase: 'Failed', reason: 'Preempting', message }).catch((thrown: unknown) => {
+    this.#deps.log.info({ podUID, for: fullName(critical) }, 'Pod makes room for a critical one');
+    this.#deps.warned?.(victim, PREEMPTED.reason, PREEMPTED.message);
+    worker?.finish({ phase: 'Failed', ...PREEMPTED }).catch((thrown: unknown) => {
       this.#deps.log.warn({ err: asError(thrown), podUID }, 'Pod record was not written');
     });
   }

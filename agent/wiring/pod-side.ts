@@ -5,7 +5,7 @@ import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import { createVolumeManager } from '#volumes/manager.ts';
 import type { VolumeManager } from '#volumes/types.ts';
-import { refusal } from '../admission/admit.ts';
+import { type AdmissionLimits, OUT_OF_PODS, refusal } from '../admission/admit.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import { runHandler } from '../hooks/lifecycle.ts';
 import { createImages } from '../images/create-images.ts';
@@ -98,7 +98,7 @@ export async function createPodSide(
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
     changed: base.changes.tell,
   });
-  const manager = createManager(base, { createWorker, records, volumes, server });
+  const manager = createManager(base, { createWorker, records, volumes, server, event });
   const wakePod = (podUID: string): void =>
     manager
       .workers()
@@ -122,9 +122,13 @@ interface ManagerParts {
   readonly records: RecordStore;
   readonly volumes: VolumeManager;
   readonly server: ServerParts | undefined;
+  readonly event: PodEvent;
 }
 
-function createManager(base: Base, { createWorker, records, volumes, server }: ManagerParts): PodManager {
+function createManager(
+  base: Base,
+  { createWorker, records, volumes, server, event }: ManagerParts,
+): PodManager {
   const { config, clock, log, settings, vocabulary } = base;
   const limits = { ...config, cores: settings.allocatable()['cpu'] ?? 1 };
   return new PodManager({
@@ -134,12 +138,8 @@ function createManager(base: Base, { createWorker, records, volumes, server }: M
     versionOf: ({ metadata }) => `${metadata?.uid}/${metadata?.annotations?.[vocabulary.configHash]}`,
     changed: base.changes.tell,
     forget: (podUID) => records.remove(podUID),
-    refuse: (source, others) =>
-      refusal(
-        source.pod,
-        others.map(({ pod }) => pod),
-        limits,
-      ) ?? server?.refuse(source, others),
+    refuse: createRefuse(limits, server),
+    warned: (pod, reason, message) => event(pod, 'Warning', reason, message),
     ...(server === undefined ? {} : { ended: server.ended }),
     updated: (pod) => {
       volumes.refreshPod(pod).catch((err: unknown) => {
@@ -147,6 +147,20 @@ function createManager(base: Base, { createWorker, records, volumes, server }: M
       });
     },
   });
+}
+
+/** The node's own limits first. A place for a critical pod may be made, which the server's part of it decides. */
+function createRefuse(limits: AdmissionLimits, server: ServerParts | undefined): PodManagerDeps['refuse'] {
+  return (source, others) => {
+    const own = refusal(
+      source.pod,
+      others.map(({ pod }) => pod),
+      limits,
+    );
+    if (own !== undefined && own.reason !== OUT_OF_PODS) return own;
+    const verdict = server?.refuse(source, others);
+    return verdict ?? own;
+  };
 }
 
 function createPodSources(
