@@ -88,7 +88,7 @@ describe('a volume attachment', () => {
       spec: { attacher: 'csi.example.com', nodeName: 'n', source: { persistentVolumeName: 'pv' } },
     },
   };
-  const inline = { capacity: { storage: '1Gi' }, accessModes: ['ReadWriteOnce'], hostPath: { path: '/x' } };
+  const inline = { accessModes: ['ReadWriteOnce'], csi: { driver: 'csi.example.com', volumeHandle: 'h' } };
 
   test.each<FaultRow>([
     ['is right', {}, []],
@@ -116,6 +116,20 @@ describe('a volume attachment', () => {
       'of a broken volume',
       { 'spec.source': { inlineVolumeSpec: { ...inline, accessModes: [] } } },
       ['spec.source.inlineVolumeSpec.accessModes Required'],
+    ],
+    [
+      'of a volume that is one of the cluster',
+      {
+        'spec.source': {
+          inlineVolumeSpec: {
+            ...inline,
+            csi: undefined,
+            capacity: { storage: '1Gi' },
+            hostPath: { path: '/x' },
+          },
+        },
+      },
+      ['spec.source.inlineVolumeSpec.capacity Forbidden', 'spec.source.inlineVolumeSpec.csi Required'],
     ],
   ])('%s', (_, changes, expected) => expect(faultsOf(subject, changes)).toEqual(expected));
 

@@ -1,5 +1,6 @@
 /** VolumeAttachments. Source: document 3, 2.7; storage/v1. */
 import { dns1123SubdomainFaults } from '#api/meta/names.ts';
+import type { PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
 import type { VolumeAttachment, VolumeAttachmentSource, VolumeError } from '#api/schema/gen/storage-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { validatePersistentVolume } from '#api/schema/validation/persistent-volume.ts';
@@ -12,19 +13,29 @@ const MAX_METADATA_BYTES = 256 * 1024;
 const LONGEST_MESSAGE = 1024;
 const EXACTLY_ONE = 'must specify exactly one of inlineVolumeSpec and persistentVolumeName';
 
+/** A volume that a pod itself has, as the CSI volume that it is: without what makes a volume one of the cluster's. */
+function validateInline(faults: Faults, { capacity, ...spec }: PersistentVolumeSpec, path: string): void {
+  const unfit = 'may not be specified in the context of inline volumes';
+  if (capacity !== undefined) faults.forbidden(`${path}.capacity`, unfit);
+  if (spec.claimRef !== undefined) faults.forbidden(`${path}.claimRef`, unfit);
+  if (spec.nodeAffinity !== undefined) faults.forbidden(`${path}.nodeAffinity`, unfit);
+  if (spec.csi === undefined) {
+    faults.required(`${path}.csi`, 'has to be specified in the context of inline volumes');
+  }
+  const volume = { metadata: { name: 'inline' }, spec: { ...spec, capacity: { storage: '1' } } };
+  for (const { kind, field, detail, badValue } of validatePersistentVolume(volume)) {
+    faults.add(kind, `${path}${field.replace(/^spec/, '')}`, detail, badValue);
+  }
+}
+
 function validateSource(faults: Faults, source: VolumeAttachmentSource): void {
   const { persistentVolumeName, inlineVolumeSpec } = source;
   const path = 'spec.source';
   if (persistentVolumeName !== undefined && inlineVolumeSpec !== undefined) {
     return faults.forbidden(`${path}.inlineVolumeSpec`, EXACTLY_ONE);
   }
-  if (inlineVolumeSpec !== undefined) {
-    const volume = { metadata: { name: 'inline' }, spec: inlineVolumeSpec };
-    for (const { kind, field, detail, badValue } of validatePersistentVolume(volume)) {
-      faults.add(kind, `${path}.inlineVolumeSpec${field.replace(/^spec/, '')}`, detail, badValue);
-    }
-    return undefined;
-  }
+  if (inlineVolumeSpec !== undefined)
+    return validateInline(faults, inlineVolumeSpec, `${path}.inlineVolumeSpec`);
   if (persistentVolumeName === undefined) return faults.required(path, EXACTLY_ONE);
   if (persistentVolumeName === '') {
     faults.required(`${path}.persistentVolumeName`, 'must specify non empty persistentVolumeName');
