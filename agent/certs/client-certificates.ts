@@ -11,8 +11,8 @@
  *    one or the signal fires: pods of other sources must not wait for it.
  *  - It throws only for what no waiting mends: ClientConfigError for files that are wrong, CertificateError
  *    `CertificateExpired` where the certificate is over and there is nothing to get another with.
- *  - `clientConfig` names files, which the API client reads again: renewals need no new client, and connections that
- *    are open stay open.
+ *  - `clientConfig` names files, which the API client reads again, at once where it is told of `renewed`: renewals need
+ *    no new client. Requests under way end on the connections that they have.
  *  - `run` renews where `rotate` says so, and rests otherwise. It ends with the signal and never rejects.
  *
  *  Source: document 2, 3 and 5.9; upstream's bootstrap and certificate manager. */
@@ -177,6 +177,7 @@ async function renew(
     if (!isRefused || place.options.bootstrapConfig === '') throw thrown;
     await issueWith(place, await loadBootstrap(place), signal);
   }
+  place.deps.renewed?.();
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

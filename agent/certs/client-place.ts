@@ -30,10 +30,12 @@ export interface ClientCertificateOptions {
 export interface ClientCertificateDeps extends SessionDeps {
   /** Default: those of the disk. */
   readonly files?: CertificateFiles;
+  /** Called when a renewed certificate has taken the place of the one before. */
+  readonly renewed?: () => void;
 }
 
 export interface ClientPlace {
-  readonly deps: SessionDeps;
+  readonly deps: ClientCertificateDeps;
   readonly files: CertificateFiles;
   readonly options: ClientCertificateOptions;
   readonly store: CertificateStore;

@@ -7,6 +7,7 @@ import { connect, createServer, type TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { createApiClient } from '#agent/api-client/client.ts';
 import { loadClientConfig } from '#agent/api-client/load.ts';
+import { resourceVersionOf } from '#agent/api-client/object-fields.ts';
 import { type ClientCertificates, openClientCertificates } from '#agent/certs/client-certificates.ts';
 import type { ClientCertificateDeps, ClientCertificateOptions } from '#agent/certs/client-place.ts';
 import { certificateFiles } from '#agent/certs/files.ts';
@@ -19,7 +20,6 @@ import { silentLogger } from '#api/kit/logger.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createTempDir } from '../../testing/temp.ts';
-import { eventually } from '../../testing/wait.ts';
 import { type Body, usePlane, VOCABULARY_NAMES } from './support.ts';
 
 const { signal } = new AbortController();
@@ -250,21 +250,45 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     const first = await world.certificate();
     const lifeMs = Date.parse(first.validTo) - Date.parse(first.validFrom);
     expect(lifeMs).toBe(900_000);
-    await using api = createApiClient(deps, certificates.clientConfig, { userAgent: 'test/1' });
-    const lease = { apiVersion: 'v1', resource: 'nodes', name: 'renews' };
-    await api.get(lease, signal).catch(() => undefined);
+    const listeners = new Set<() => void>();
+    const onRenewed = (listener: () => void): (() => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    };
+    await using api = createApiClient({ ...deps, onRenewed }, certificates.clientConfig, {
+      userAgent: 'test/1',
+    });
+    expect((await plane.post('/api/v1/nodes', { metadata: { name: 'renews' } })).status).toBe(201);
+    const nodes = { apiVersion: 'v1', resource: 'nodes' };
+    const own = { fieldSelector: 'metadata.name=renews' };
+    const begun = Promise.withResolvers<string>();
+    const watching = (async () => {
+      for await (const { object } of api.watch(nodes, signal, own)) {
+        begun.resolve(resourceVersionOf(object) ?? '');
+      }
+    })();
+    const version = await begun.promise;
     // Nine minutes later it is time; then the clock is right again.
     aheadMs = 595_000;
     const stop = new AbortController();
     const log = { ...silentLogger, info: () => void (aheadMs = 0) };
-    const running = (await openClientCertificates({ ...deps, clock, log }, options, signal)).run(stop.signal);
-    await eventually(async () => (await world.certificate()).serialNumber !== first.serialNumber, {
-      what: 'the certificate is another',
-    });
+    const renewed = (): void => listeners.forEach((listener) => listener());
+    const later = await openClientCertificates({ ...deps, clock, log, renewed }, options, signal);
+    const running = later.run(stop.signal);
+    // It ends in good order: there are other connections now.
+    await watching;
     stop.abort();
     await running;
-    expect((await world.certificate()).publicKey.equals(first.publicKey)).toBe(false);
-    expect(await api.get(lease, signal).catch((error: unknown) => error)).toMatchObject({ status: 404 });
+    const second = await world.certificate();
+    expect(second.serialNumber).not.toBe(first.serialNumber);
+    expect(second.publicKey.equals(first.publicKey)).toBe(false);
+    // Whoever follows goes on where it ended.
+    const labels = { metadata: { labels: { a: 'b' } } };
+    await plane.patch('/api/v1/nodes/renews', labels);
+    for await (const { object } of api.watch(nodes, signal, { ...own, resourceVersion: version })) {
+      expect(object).toMatchObject({ metadata: { labels: { a: 'b' } } });
+      break;
+    }
     expect(await requestsOf('renews')).toHaveLength(2);
   });
 
