@@ -31,6 +31,7 @@ function setUp() {
   const saved = {
     load: (uid: string, key: string) => Promise.resolve(disk.get(uid + key)),
     save: (uid: string, key: string, token: AccountToken) => void disk.set(uid + key, token),
+    keepOnly: () => undefined,
   };
   const make = () =>
     createAccountTokens({

@@ -29,6 +29,8 @@ export interface AccountToken {
 export interface SavedTokens {
   load(podUID: string, key: string): Promise<AccountToken | undefined>;
   save(podUID: string, key: string, token: AccountToken): void;
+  /** Forgets, in memory, those of all pods but these. */
+  keepOnly(podUIDs: ReadonlySet<string>): void;
 }
 
 export interface AccountTokensDeps {
@@ -147,6 +149,7 @@ export function createAccountTokens(deps: AccountTokensDeps): AccountTokens {
     },
     keepOnly(podUIDs) {
       for (const uid of kept.keys()) if (!podUIDs.has(uid)) kept.delete(uid);
+      saved.keepOnly(podUIDs);
     },
     stop: () => stop.abort(new Error('agent is stopping')),
   };

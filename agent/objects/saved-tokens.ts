@@ -18,16 +18,31 @@ function parse(value: unknown): AccountToken | undefined {
 }
 
 export function createSavedTokens(saved: SavedObjects): SavedTokens {
-  const known = new Map<string, Json>();
+  /** What each file has, or will have. */
+  const known = new Map<string, Promise<Json>>();
+
+  const read = async (podUID: string): Promise<Json> => (await saved.load(tokensKey(podUID))) ?? {};
+
+  async function write(podUID: string, all: Promise<Json>): Promise<void> {
+    const tokens = await all;
+    // There may be more of them by now.
+    if (known.get(podUID) === all) saved.save(tokensKey(podUID), tokens);
+  }
+
   return {
     async load(podUID, key) {
-      const all = known.get(podUID) ?? (await saved.load(tokensKey(podUID)));
-      return parse(all?.[key]);
+      const all = await (known.get(podUID) ?? read(podUID));
+      return parse(all[key]);
     },
     save(podUID, key, token) {
-      const all = { ...known.get(podUID), [key]: token };
+      // Those of an earlier agent stay beside it.
+      const before = known.get(podUID) ?? read(podUID).catch(() => ({}));
+      const all = before.then((others): Json => ({ ...others, [key]: token }));
       known.set(podUID, all);
-      saved.save(tokensKey(podUID), all);
+      void write(podUID, all);
+    },
+    keepOnly(podUIDs) {
+      for (const uid of known.keys()) if (!podUIDs.has(uid)) known.delete(uid);
     },
   };
 }

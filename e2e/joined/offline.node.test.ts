@@ -1,8 +1,10 @@
 /** A node whose API server goes away and comes back: what runs runs on, what is to run runs, and nothing is done twice. */
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { unmountUnder } from '#agent/runtime/managed/purge.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -40,20 +42,35 @@ describe('a node whose API server is away', () => {
     await joined.plane.post(`${CORE}/configmaps`, config);
     await using data = await createTempDir('na-data-');
     await makeClaim(joined, 'kept', data.path);
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'key' } };
+    await joined.plane.post(`${CORE}/secrets`, { ...secret, stringData: { word: 'hidden' } });
     const mounted = {
+      env: [{ name: 'HIDDEN', valueFrom: { secretKeyRef: { name: 'key', key: 'word' } } }],
       envFrom: [{ configMapRef: { name: 'conf' } }],
-      volumeMounts: [{ name: 'data', mountPath: '/data' }],
+      volumeMounts: [
+        { name: 'data', mountPath: '/data' },
+        { name: 'secret', mountPath: '/secret' },
+        { name: 'vouch', mountPath: '/vouch' },
+      ],
     };
+    const has = 'test "$HIDDEN" = hidden && test "$(cat /secret/word)" = hidden && test -s /vouch/token';
+    const vouch = { serviceAccountToken: { audience: 'vault', path: 'token' } };
     await joined.run('needs', {
       automountServiceAccountToken: true,
-      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'kept' } }],
-      containers: [sh('c', `echo started >> /data/log; ${WAIT}`, mounted)],
+      volumes: [
+        { name: 'data', persistentVolumeClaim: { claimName: 'kept' } },
+        { name: 'secret', secret: { secretName: 'key' } },
+        { name: 'vouch', projected: { sources: [vouch] } },
+      ],
+      containers: [sh('c', `${has} && echo started >> /data/log; ${WAIT}`, mounted)],
     });
     await joined.run('healthy', { containers: [sh('c', WAIT)] });
     await joined.run('deleted', { containers: [sh('c', WAIT)] });
     const healthy = await joined.shows('healthy', isReady);
     const needs = await joined.shows('needs', isReady);
     await joined.shows('deleted', isReady);
+    const tokens = await tokensOf(joined, needs);
+    expect(tokens).toHaveLength(2);
 
     await joined.agent.stop('SIGKILL');
     // The server alone knows of this one's end.
@@ -65,10 +82,13 @@ describe('a node whose API server is away', () => {
       await joined.cri.runtime.stopPodSandbox({ podSandboxId: id });
       await joined.cri.runtime.removePodSandbox({ podSandboxId: id });
     }
+    await unmountUnder([`${joined.agent.root}/pods/${needs.metadata?.uid}`]);
     await joined.agent.start();
     const renewed = await joined.agent.waitFor('needs', isReady);
     expect(containerId(renewed, 'c')).not.toBe(containerId(needs, 'c'));
     expect(renewed.metadata?.uid).toBe(needs.metadata?.uid);
+    // Nobody issues others.
+    expect(await tokensOf(joined, needs)).toEqual(tokens);
     expect(await readFile(join(data.path, 'log'), 'utf8')).toBe('started\nstarted\n');
     await joined.agent.waitFor('deleted', isReady);
 
@@ -103,6 +123,13 @@ async function makeClaim({ plane }: Joined, name: string, path: string): Promise
     spec: { ...common.spec, volumeName: name, resources: { requests: { storage: '1Gi' } } },
   });
   if (status !== 201) throw new Error(`claim ${name}: ${text}`);
+}
+
+/** Of its two volumes with tokens: one for the server, one for somebody else. */
+async function tokensOf({ agent }: Joined, pod: Pod): Promise<readonly string[]> {
+  const volumes = `${agent.root}/pods/${pod.metadata?.uid}/volumes/${VOCABULARIES.plat.domain}~projected`;
+  const names = (await readdir(volumes)).toSorted();
+  return Promise.all(names.map((name) => readFile(`${volumes}/${name}/token`, 'utf8')));
 }
 
 async function sandboxesOf({ cri }: Joined, pod: Pod): Promise<readonly { readonly id: string }[]> {
