@@ -221,6 +221,53 @@ describe('attachdetach', () => {
     expect((await told('c')) ?? []).not.toContainEqual({ name, devicePath: '' });
   });
 
+  test('volumes of clouds are CSI volumes where nodes say so', async () => {
+    const ns = await plane.namespace();
+    const driver = 'ebs.csi.aws.com';
+    const csiNodes = plane.path('storage/v1', 'csinodes');
+    const annotations = {
+      [`storage.alpha.${domain}/migrated-plugins`]: `${domain}/aws-ebs,${domain}/cinder`,
+    };
+    await addVolume(ns, 'cloud', 'ReadWriteMany', { awsElasticBlockStore: { volumeID: 'aws://z/vol-1' } });
+    await plane.post(csiNodes, { metadata: { name: 'b', annotations }, spec: { drivers: [] } });
+    await plane.post(csiNodes, { metadata: { name: 'c' }, spec: { drivers: [] } });
+    await plane.post(`${ns}/pods`, user('plain', 'cloud', 'c'));
+    await plane.post(`${ns}/pods`, user('p', 'cloud', 'b'));
+    const disk = { volumeID: 'vol-2', fsType: 'ext4' };
+    await plane.post(
+      `${ns}/pods`,
+      pod('inline', {
+        nodeName: 'b',
+        terminationGracePeriodSeconds: 0,
+        volumes: [{ name: 'd', awsElasticBlockStore: disk }],
+      }),
+    );
+    const found = async (handle: string, node: string): Promise<Body> =>
+      (await plane.get(`${ATTACHMENTS}/${attachmentName(driver, handle, node)}`)).body;
+    await expect
+      .poll(async () => (await found('vol-1', 'b')).spec)
+      .toMatchObject({
+        attacher: driver,
+        source: { persistentVolumeName: 'cloud' },
+      });
+    await expect
+      .poll(async () => (await found('vol-2', 'b')).spec)
+      .toMatchObject({
+        attacher: driver,
+        source: {
+          inlineVolumeSpec: {
+            accessModes: ['ReadWriteOnce'],
+            csi: { driver, volumeHandle: 'vol-2', fsType: 'ext4' },
+          },
+        },
+      });
+    expect((await found('vol-1', 'c')).kind).toBe('Status');
+    await plane.patch(`${csiNodes}/c`, { metadata: { annotations } });
+    await expect.poll(async () => (await found('vol-1', 'c')).kind).toBe('VolumeAttachment');
+    await plane.delete(`${ns}/pods/inline`);
+    await expect.poll(async () => (await found('vol-2', 'b')).kind).toBe('Status');
+  });
+
   test('what is on a node that is out of service moves: its pods that are deleted go, and their volumes', async () => {
     const ns = await plane.namespace();
     await addNode('off');

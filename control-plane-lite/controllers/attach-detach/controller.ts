@@ -179,8 +179,9 @@ export async function runAttachDetach(deps: WorkloadDeps, signal: AbortSignal): 
   const nodes = findResource(deps, 'v1', 'nodes');
   const attachments = findResource(deps, storage, 'volumeattachments');
   const drivers = findResource(deps, storage, 'csidrivers');
-  if (!pods || !claims || !volumes || !nodes || !attachments || !drivers) return;
-  const words = attachWords(vocabulary);
+  const csiNodes = findResource(deps, storage, 'csinodes');
+  if (!pods || !claims || !volumes || !nodes || !attachments || !drivers || !csiNodes) return;
+  const words = attachWords(vocabulary, deps.gates);
   const hands = createHands(deps, 'attachdetach-controller', signal);
   const loop = createKeyLoop(deps, (key) =>
     key.startsWith(LOST)
@@ -195,6 +196,7 @@ export async function runAttachDetach(deps: WorkloadDeps, signal: AbortSignal): 
       nodes: cache.resource(nodes.storage),
       attachments: cache.resource(attachments.storage),
       drivers: cache.resource(drivers.storage),
+      csiNodes: cache.resource(csiNodes.storage),
     },
     words,
     {

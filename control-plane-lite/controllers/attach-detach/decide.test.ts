@@ -8,7 +8,7 @@ const CSI: Attachable = {
   unique: 'x.io/csi/d^h',
   label: 'pv-1',
   exclusive: true,
-  attacher: { driver: 'd', handle: 'h', volumeName: 'pv-1' },
+  attacher: { driver: 'd', handle: 'h', source: { persistentVolumeName: 'pv-1' } },
 };
 const { attacher: _csi, ...ISCSI } = CSI;
 
@@ -29,6 +29,7 @@ const attachment = (nodeName: string, more: Partial<Attachment> = {}): Attachmen
   uid: 'u',
   nodeName,
   volumeName: 'pv-1',
+  inline: '',
   attached: true,
   deleting: false,
   createdMs: NOW_MS,

@@ -81,7 +81,7 @@ export async function executeAttach(
   { attacher }: Attachable,
   nodeName: string,
 ): Promise<void> {
-  if (attacher === undefined || attacher.volumeName === '') return;
+  if (attacher?.source === undefined) return;
   const name = attachmentName(attacher.driver, attacher.handle, nodeName);
   const object: ApiObject = {
     apiVersion: apiVersionOf(attachments.info),
@@ -89,7 +89,7 @@ export async function executeAttach(
     metadata: { name },
     spec: {
       attacher: attacher.driver,
-      source: { persistentVolumeName: attacher.volumeName },
+      source: attacher.source,
       nodeName,
     },
   };

@@ -11,6 +11,7 @@ import {
   type AttachWords,
   attachableOfVolume,
   type BoundClaim,
+  type MigratedNode,
   type Use,
   type UsingPod,
 } from './model.ts';
@@ -36,6 +37,7 @@ export interface Known {
   readonly volumes: Indexed<KnownVolume>;
   readonly nodes: Indexed<AttachNode>;
   readonly attachments: Indexed<Attachment>;
+  readonly migrated: Indexed<MigratedNode>;
   /** Names of drivers whose volumes are not attached. */
   readonly unattached: Set<string>;
 }
@@ -53,7 +55,11 @@ export const createKnown = (): Known => ({
   claims: createIndex(({ volumeName }) => [ofVolume(volumeName)]),
   volumes: createIndex(({ attachable }) => [named(attachable.unique)]),
   nodes: createIndex(({ reported }) => reported.map(named)),
-  attachments: createIndex(({ nodeName, volumeName }) => [onNode(nodeName), ofVolume(volumeName)]),
+  attachments: createIndex(({ nodeName, volumeName, inline }) => [
+    onNode(nodeName),
+    inline === '' ? ofVolume(volumeName) : named(inline),
+  ]),
+  migrated: createIndex(() => []),
   unattached: new Set(),
 });
 
@@ -76,6 +82,10 @@ function isAttached({ unattached }: Known, { attacher }: Attachable): boolean {
   return attacher === undefined || !unattached.has(attacher.driver);
 }
 
+/** Whether the node has left the volume's kind to its CSI driver, if it is of an older kind. */
+const isServed = ({ migrated }: Known, { migratedFrom }: Attachable, nodeName: string): boolean =>
+  migratedFrom === undefined || migrated.get(nodeName)?.plugins.includes(migratedFrom) === true;
+
 /** Pods that have the volume among theirs, whether they want it or not. */
 function* podsOf(known: Known, unique: string): Generator<UsingPod> {
   yield* known.pods.of(named(unique)).values();
@@ -94,6 +104,7 @@ export function placesOf(known: Known, volume: Attachable): readonly SeenPlace[]
   const byNode = Map.groupBy(pods, ({ nodeName }) => nodeName);
   const names = new Set(byNode.keys());
   for (const { name } of known.nodes.of(named(unique)).values()) names.add(name);
+  for (const { nodeName } of known.attachments.of(named(unique)).values()) names.add(nodeName);
   for (const { name } of known.volumes.of(named(unique)).values()) {
     for (const { nodeName } of known.attachments.of(ofVolume(name)).values()) names.add(nodeName);
   }
@@ -101,7 +112,8 @@ export function placesOf(known: Known, volume: Attachable): readonly SeenPlace[]
     const node = known.nodes.get(nodeName);
     const attachment =
       attacher && known.attachments.get(attachmentName(attacher.driver, attacher.handle, nodeName));
-    const wanting = (byNode.get(nodeName) ?? []).filter(({ ended }) => !ended || node?.keepsVolumes === true);
+    const users = isServed(known, volume, nodeName) ? (byNode.get(nodeName) ?? []) : [];
+    const wanting = users.filter(({ ended }) => !ended || node?.keepsVolumes === true);
     return {
       nodeName,
       pods: wanting,
@@ -123,8 +135,7 @@ export function attachableNamed(
     if (use?.kind === 'inline') return use.volume;
   }
   const csi = parseCsiVolumeName(domain, unique);
-  if (csi !== undefined)
-    return { unique, label: unique, exclusive: false, attacher: { ...csi, volumeName: '' } };
+  if (csi !== undefined) return { unique, label: unique, exclusive: false, attacher: csi };
   const isOwn = ['iscsi', 'fc', 'rbd'].some((source) => unique.startsWith(`${domain}/${source}/`));
   return isOwn ? { unique, label: unique, exclusive: false } : undefined;
 }

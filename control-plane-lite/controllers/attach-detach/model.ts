@@ -1,15 +1,17 @@
 /** Volumes, pods and nodes as attaching sees them. Pure. */
 
+import { type MigratedSource, migratedPluginsAnnotation, migrateSource } from '#api/meta/csi-migration.ts';
 import { parseTime } from '#api/meta/time.ts';
-import { type AttachableSource, attachableVolumeName } from '#api/meta/volume-names.ts';
+import { type AttachableSource, attachableVolumeName, csiVolumeName } from '#api/meta/volume-names.ts';
 import type {
   ContainerStatus,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
+  Volume,
 } from '#api/schema/gen/core-v1.ts';
-import type { VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
+import type { CSINode, VolumeAttachment, VolumeAttachmentSource } from '#api/schema/gen/storage-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
 /** Annotations and taints of nodes. */
@@ -18,10 +20,19 @@ export interface AttachWords {
   readonly managed: string;
   readonly keepsVolumes: string;
   readonly outOfService: string;
+  /** Annotation of CSINodes. */
+  readonly migrated: string;
+  /** Feature gates that are on. */
+  readonly gates: ReadonlySet<string>;
 }
 
-export const attachWords = ({ domain }: Pick<Vocabulary, 'domain'>): AttachWords => ({
+export const attachWords = (
+  { domain }: Pick<Vocabulary, 'domain'>,
+  gates: ReadonlySet<string>,
+): AttachWords => ({
   domain,
+  gates,
+  migrated: migratedPluginsAnnotation(domain),
   managed: `volumes.${domain}/controller-managed-attach-detach`,
   keepsVolumes: `volumes.${domain}/keep-terminated-pod-volumes`,
   outOfService: `node.${domain}/out-of-service`,
@@ -36,26 +47,64 @@ export interface Attachable {
   /** On one node at a time. */
   readonly exclusive: boolean;
   /** Who attaches it; absent: the node itself, which only has to be told that it may. */
-  readonly attacher?: { readonly driver: string; readonly handle: string; readonly volumeName: string };
+  readonly attacher?: {
+    readonly driver: string;
+    readonly handle: string;
+    /** What to ask for; absent: nothing is left that could be asked for. */
+    readonly source?: VolumeAttachmentSource;
+  };
+  /** The older plugin that the volume is of: a CSI volume on nodes that have left that plugin to its driver. */
+  readonly migratedFrom?: string;
 }
 
 const SHARED_MODES: ReadonlySet<string> = new Set(['ReadWriteMany', 'ReadOnlyMany']);
 
 /** `undefined`: it is not attached. */
 export function attachableOfVolume(
-  { metadata, spec = {} }: PersistentVolume,
-  { domain }: AttachWords,
+  { metadata = {}, spec = {} }: PersistentVolume,
+  { domain, gates }: AttachWords,
 ): Attachable | undefined {
-  const unique = attachableVolumeName(domain, spec);
-  if (unique === undefined) return undefined;
-  const { accessModes = [], csi } = spec;
-  const volumeName = metadata?.name ?? '';
+  const { accessModes = [] } = spec;
+  const { labels = {}, name: label = '' } = metadata;
+  const exclusive = accessModes.length > 0 && !accessModes.some((mode) => SHARED_MODES.has(mode));
+  const migrated = migrateSource(spec, { domain, gates, labels });
+  const csi = spec.csi ?? migrated;
+  if (csi === undefined) {
+    const unique = attachableVolumeName(domain, spec);
+    return unique === undefined ? undefined : { unique, label, exclusive };
+  }
+  const { driver, volumeHandle: handle } = csi;
   return {
-    unique,
-    label: volumeName,
-    exclusive: accessModes.length > 0 && !accessModes.some((mode) => SHARED_MODES.has(mode)),
-    ...(csi === undefined ? {} : { attacher: { driver: csi.driver, handle: csi.volumeHandle, volumeName } }),
+    unique: csiVolumeName(domain, driver, handle),
+    label,
+    exclusive,
+    attacher: { driver, handle, source: { persistentVolumeName: label } },
+    ...(migrated === undefined ? {} : { migratedFrom: migrated.plugin }),
   };
+}
+
+/** A volume that a pod itself has, of a kind that a CSI driver attaches now. */
+function migratedInline(label: string, migrated: MigratedSource, domain: string): Attachable {
+  const { plugin, ...csi } = migrated;
+  const { driver, volumeHandle: handle, readOnly = false } = csi;
+  const accessModes = [readOnly ? 'ReadOnlyMany' : 'ReadWriteOnce'] as const;
+  return {
+    unique: csiVolumeName(domain, driver, handle),
+    label,
+    exclusive: !readOnly,
+    attacher: { driver, handle, source: { inlineVolumeSpec: { accessModes, csi } } },
+    migratedFrom: plugin,
+  };
+}
+
+/** `undefined`: it is not attached, or not a volume that the pod itself has. */
+function attachableInline(volume: Volume, { domain, gates }: AttachWords): Attachable | undefined {
+  const { iscsi, fc, rbd, name: label } = volume;
+  const migrated = migrateSource(volume, { domain, gates });
+  if (migrated !== undefined) return migratedInline(label, migrated, domain);
+  const source: AttachableSource = { ...(iscsi && { iscsi }), ...(fc && { fc }), ...(rbd && { rbd }) };
+  const unique = attachableVolumeName(domain, source);
+  return unique === undefined ? undefined : { unique, label, exclusive: false };
 }
 
 /** A volume that a pod uses: by a claim, or by what the pod itself says. */
@@ -88,20 +137,18 @@ function hasEnded({ metadata, status = {} }: Pod): boolean {
   return metadata?.deletionTimestamp !== undefined && !(status.containerStatuses ?? []).some(runs);
 }
 
-function usesOf({ metadata = {}, spec }: Pod, { domain }: AttachWords): readonly Use[] {
+function usesOf({ metadata = {}, spec }: Pod, words: AttachWords): readonly Use[] {
   const { namespace = '', name = '', uid = '' } = metadata;
   return (spec?.volumes ?? []).flatMap((volume): readonly Use[] => {
-    const { persistentVolumeClaim, ephemeral, iscsi, fc, rbd } = volume;
+    const { persistentVolumeClaim, ephemeral } = volume;
     if (persistentVolumeClaim !== undefined) {
       return [{ kind: 'claim', key: `${namespace}/${persistentVolumeClaim.claimName}` }];
     }
     if (ephemeral !== undefined) {
       return [{ kind: 'claim', key: `${namespace}/${name}-${volume.name}`, madeFor: uid }];
     }
-    const source: AttachableSource = { ...(iscsi && { iscsi }), ...(fc && { fc }), ...(rbd && { rbd }) };
-    const unique = attachableVolumeName(domain, source);
-    if (unique === undefined) return [];
-    return [{ kind: 'inline', volume: { unique, label: volume.name, exclusive: false } }];
+    const attachable = attachableInline(volume, words);
+    return attachable === undefined ? [] : [{ kind: 'inline', volume: attachable }];
   });
 }
 
@@ -174,19 +221,27 @@ export interface Attachment {
   readonly nodeName: string;
   /** Empty: it has none. */
   readonly volumeName: string;
+  /** The name that nodes know a volume by that a pod itself has; empty: it is none. */
+  readonly inline: string;
   readonly attached: boolean;
   readonly deleting: boolean;
   readonly createdMs: number;
   readonly error?: { readonly time: string; readonly message: string };
 }
 
-export function attachmentFacts({ metadata = {}, spec, status }: VolumeAttachment): Attachment {
+export function attachmentFacts(
+  { metadata = {}, spec, status }: VolumeAttachment,
+  { domain }: AttachWords,
+): Attachment {
   const { attachError } = status ?? {};
+  const { persistentVolumeName: volumeName = '', inlineVolumeSpec } = spec.source;
+  const csi = inlineVolumeSpec?.csi;
   return {
     name: metadata.name ?? '',
     uid: metadata.uid ?? '',
     nodeName: spec.nodeName,
-    volumeName: spec.source.persistentVolumeName ?? '',
+    volumeName,
+    inline: csi === undefined ? '' : csiVolumeName(domain, csi.driver, csi.volumeHandle),
     attached: status?.attached === true,
     deleting: metadata.deletionTimestamp !== undefined,
     createdMs: metadata.creationTimestamp === undefined ? 0 : parseTime(metadata.creationTimestamp),
@@ -195,3 +250,15 @@ export function attachmentFacts({ metadata = {}, spec, status }: VolumeAttachmen
       : { error: { time: attachError.time ?? '', message: attachError.message ?? '' } }),
   };
 }
+
+/** What a node has left to CSI drivers. */
+export interface MigratedNode {
+  readonly name: string;
+  /** Names of older plugins. */
+  readonly plugins: readonly string[];
+}
+
+export const migratedNode = ({ metadata }: CSINode, { migrated }: AttachWords): MigratedNode => ({
+  name: metadata?.name ?? '',
+  plugins: (metadata?.annotations?.[migrated] ?? '').split(',').filter((plugin) => plugin !== ''),
+});

@@ -1,7 +1,7 @@
 /** Pods, claims, volumes, nodes and attachments as the cache has them; tells which volumes a change concerns. */
 import { isDeepStrictEqual } from 'node:util';
 import type { Node, PersistentVolumeClaim, Pod } from '#api/schema/gen/core-v1.ts';
-import type { CSIDriver, VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
+import type { CSIDriver, CSINode, VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
 import type { ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
@@ -25,6 +25,7 @@ import {
   attachmentFacts,
   attachNode,
   boundClaim,
+  migratedNode,
   type UsingPod,
   usingPod,
 } from './model.ts';
@@ -36,6 +37,7 @@ export interface AttachSources {
   readonly nodes: Pick<ResourceCache, 'follow'>;
   readonly attachments: Pick<ResourceCache, 'follow'>;
   readonly drivers: Pick<ResourceCache, 'follow'>;
+  readonly csiNodes: Pick<ResourceCache, 'follow'>;
 }
 
 /** What has to be looked at. */
@@ -75,6 +77,8 @@ interface Due {
   uses(pod: UsingPod | undefined): void;
   volume(name: string | undefined): void;
   attachment(attachment: Attachment | undefined): void;
+  /** All that is on a node, or wanted there. */
+  node(name: string): void;
 }
 
 function createDue(known: Known, { onVolume, onLost }: AttachListener): Due {
@@ -91,8 +95,13 @@ function createDue(known: Known, { onVolume, onLost }: AttachListener): Due {
     },
     attachment(attachment) {
       if (attachment === undefined) return;
-      if (known.volumes.get(attachment.volumeName) === undefined) onLost(attachment.name);
+      if (attachment.inline !== '') onVolume(attachment.inline);
+      else if (known.volumes.get(attachment.volumeName) === undefined) onLost(attachment.name);
       else due.volume(attachment.volumeName);
+    },
+    node(name) {
+      for (const pod of known.pods.of(onNode(name)).values()) due.uses(pod);
+      for (const attachment of known.attachments.of(onNode(name)).values()) due.attachment(attachment);
     },
   };
   return due;
@@ -100,7 +109,7 @@ function createDue(known: Known, { onVolume, onLost }: AttachListener): Due {
 
 function followDrivers(
   { drivers }: AttachSources,
-  { unattached, volumes }: Known,
+  { unattached, volumes, pods }: Known,
   onVolume: AttachListener['onVolume'],
 ): WatchHandle {
   return drivers.follow(({ type, current }) => {
@@ -111,6 +120,9 @@ function followDrivers(
     else unattached.delete(current.name);
     for (const { attachable } of volumes.values()) {
       if (attachable.attacher?.driver === current.name) onVolume(attachable.unique);
+    }
+    for (const use of [...pods.values()].flatMap(({ uses }) => uses)) {
+      if (use.kind === 'inline' && use.volume.attacher?.driver === current.name) onVolume(use.volume.unique);
     }
   });
 }
@@ -147,7 +159,7 @@ function followNames(
 /** Nodes, attachments and pods: where volumes are, and where they are wanted. */
 function followPlaces(
   sources: AttachSources,
-  { nodes, pods, attachments }: Known,
+  { nodes, pods, attachments, migrated }: Known,
   words: AttachWords,
   { due, onVolume }: { readonly due: Due } & Pick<AttachListener, 'onVolume'>,
 ): readonly WatchHandle[] {
@@ -157,17 +169,21 @@ function followPlaces(
       nodes,
       (object) => attachNode(typed<Node>(object), words),
       (before, now) => {
-        const { name = '' } = now ?? before ?? {};
         for (const unique of new Set([...(before?.reported ?? []), ...(now?.reported ?? [])]))
           onVolume(unique);
-        for (const pod of pods.of(onNode(name)).values()) due.uses(pod);
-        for (const attachment of attachments.of(onNode(name)).values()) due.attachment(attachment);
+        due.node((now ?? before)?.name ?? '');
       },
+    ),
+    keep(
+      sources.csiNodes,
+      migrated,
+      (object) => migratedNode(typed<CSINode>(object), words),
+      (before, now) => due.node((now ?? before)?.name ?? ''),
     ),
     keep(
       sources.attachments,
       attachments,
-      (object) => attachmentFacts(typed<VolumeAttachment>(object)),
+      (object) => attachmentFacts(typed<VolumeAttachment>(object), words),
       (before, now) => due.attachment(now ?? before),
     ),
     keep(
@@ -200,7 +216,8 @@ export function followAttachments(
     node: (name) => known.nodes.get(name),
     lost(name) {
       const found = known.attachments.get(name);
-      return found === undefined || known.volumes.get(found.volumeName) !== undefined ? undefined : found;
+      if (found === undefined || found.volumeName === '') return undefined;
+      return known.volumes.get(found.volumeName) === undefined ? found : undefined;
     },
     close() {
       for (const each of following) each.close();

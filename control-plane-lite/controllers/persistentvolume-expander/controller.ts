@@ -1,4 +1,5 @@
 /** Makes volumes larger whose claims ask for more, as far as that is the cluster's matter; the node does the rest. */
+import { migrateSource } from '#api/meta/csi-migration.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type {
   PersistentVolume,
@@ -12,14 +13,14 @@ import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
 import { createHands, type Hands } from '../workloads-kit/family.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
-import { decideExpansion, type ExpandAction, type ExpanderWords, expanderWords } from './decide.ts';
+import { decideExpansion, type ExpandAction, type ExpandView, expanderWords } from './decide.ts';
 
 interface Parts {
   readonly deps: WorkloadDeps;
   readonly hands: Hands;
   readonly claims: Resource;
   readonly volumes: Resource;
-  readonly words: ExpanderWords;
+  readonly view: ExpandView;
   readonly loop: KeyLoop;
   /** Sizes for which somebody else was told of, by claim. */
   readonly told: Map<string, string>;
@@ -27,8 +28,6 @@ interface Parts {
 
 const RESIZE_CONDITIONS = ['Resizing', 'FileSystemResizePending'];
 const PENDING = 'Waiting for user to (re-)start a pod to finish file system resize of volume on node.';
-const EXTERNAL =
-  "Ignoring the PVC: didn't find a plugin capable of expanding the volume; waiting for an external controller to process this PVC.";
 
 /** The claim says this of its growth, and nothing else of it. */
 function setCondition(draft: ApiObject, type: string, nowMs: number, more: object = {}): void {
@@ -64,7 +63,8 @@ async function execute(
   claim: ApiObject,
   volume: ApiObject,
 ): Promise<void> {
-  const { hands, claims, words, deps, told } = parts;
+  const { hands, claims, deps, told } = parts;
+  const { words } = parts.view;
   const { namespace = '', name = '', uid = '' } = claim.metadata;
   const key = `${namespace}/${name}`;
   const changeClaim = (change: (draft: ApiObject) => void, part?: 'status'): Promise<void> =>
@@ -74,8 +74,11 @@ async function execute(
       return;
     case 'external':
       if (told.get(key) === `${uid} ${action.size}`) return;
+      if (action.resizer !== undefined) {
+        await changeClaim((draft) => setAnnotation(draft, words.resizer, action.resizer));
+      }
       told.set(key, `${uid} ${action.size}`);
-      hands.events.record(claim, 'Normal', 'ExternalExpanding', EXTERNAL);
+      hands.events.record(claim, 'Normal', 'ExternalExpanding', action.message);
       return;
     case 'begin':
       await changeClaim((draft) => setAnnotation(draft, words.resizer, action.resizer));
@@ -102,7 +105,7 @@ async function execute(
 }
 
 async function visit(parts: Parts, key: string): Promise<number | undefined> {
-  const { deps, claims, volumes, words, loop, told } = parts;
+  const { deps, claims, volumes, view, loop, told } = parts;
   const claim = deps.cache.resource(claims.storage).get(key)?.object();
   if (claim === undefined) {
     told.delete(key);
@@ -111,7 +114,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   const name = typed<PersistentVolumeClaim>(claim).spec?.volumeName ?? '';
   const volume = deps.cache.resource(volumes.storage).get(name)?.object();
   if (volume === undefined) return undefined;
-  const action = decideExpansion(typed<PersistentVolumeClaim>(claim), typed<PersistentVolume>(volume), words);
+  const action = decideExpansion(typed<PersistentVolumeClaim>(claim), typed<PersistentVolume>(volume), view);
   const writes = action.kind !== 'none' && action.kind !== 'external';
   if (writes) loop.expect(key);
   await execute(parts, action, claim, volume);
@@ -125,8 +128,13 @@ export async function runVolumeExpander(deps: WorkloadDeps, signal: AbortSignal)
   if (claims === undefined || volumes === undefined) return;
   const hands = createHands(deps, 'volume_expand', signal);
   const loop = createKeyLoop(deps, (key) => visit(parts, key));
-  const words = expanderWords(deps.vocabulary);
-  const parts: Parts = { deps, hands, claims, volumes, words, loop, told: new Map() };
+  const { vocabulary, gates } = deps;
+  const view: ExpandView = {
+    words: expanderWords(vocabulary),
+    migrated: ({ metadata, spec = {} }) =>
+      migrateSource(spec, { domain: vocabulary.domain, gates, labels: metadata?.labels ?? {} }),
+  };
+  const parts: Parts = { deps, hands, claims, volumes, view, loop, told: new Map() };
   const following = deps.cache.resource(claims.storage).follow(({ current }) => loop.due(current.key));
   await loop.run(signal, following);
 }

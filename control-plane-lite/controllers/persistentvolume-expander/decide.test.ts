@@ -1,8 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
-import { decideExpansion, type ExpandAction, expanderWords } from './decide.ts';
+import { decideExpansion, type ExpandAction, type ExpandView, expanderWords } from './decide.ts';
 
 const WORDS = expanderWords({ domain: 'x.io' });
+const VIEW: ExpandView = {
+  words: WORDS,
+  migrated: ({ spec }) =>
+    spec?.cinder === undefined ? undefined : { plugin: 'x.io/cinder', driver: 'cinder.example' },
+};
+const external = { kind: 'external', size: '2Gi', message: expect.any(String) as string } as const;
 
 interface Claim {
   readonly phase?: string;
@@ -48,12 +54,13 @@ describe('decideExpansion', () => {
       volume('1Gi', { ...FLEX, claimRef: { namespace: 'ns', name: 'c', uid: 'other' } }),
       { kind: 'none' },
     ],
-    ['by a CSI driver', {}, volume('1Gi', CSI), { kind: 'external', size: '2Gi' }],
+    ['by a CSI driver', {}, volume('1Gi', CSI), external],
+    ['of what nobody can make larger', {}, volume('1Gi', { nfs: { server: 's', path: '/' } }), external],
     [
-      'of what nobody can make larger',
+      'by the driver that took the place of a plugin',
       {},
-      volume('1Gi', { nfs: { server: 's', path: '/' } }),
-      { kind: 'external', size: '2Gi' },
+      volume('1Gi', { cinder: { volumeID: 'c' } }),
+      { ...external, resizer: 'cinder.example' },
     ],
     ['begins', {}, volume('1Gi', FLEX), { kind: 'begin', resizer: 'v/flex' }],
     [
@@ -89,6 +96,6 @@ describe('decideExpansion', () => {
     ],
     ['is done when the node is', { has: '2Gi' }, volume('2Gi', FLEX, '1Gi'), { kind: 'finish' }],
   ])('%s', (_, given, seen, expected) => {
-    expect(decideExpansion(claim(given), seen, WORDS)).toEqual(expected);
+    expect(decideExpansion(claim(given), seen, VIEW)).toEqual(expected);
   });
 });
