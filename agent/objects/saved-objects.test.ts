@@ -18,11 +18,12 @@ async function setUp() {
   return {
     open: () => createSavedObjects({ dir, log: silentLogger }),
     files: async () => new Set(await readdir(dir).catch(() => [])),
-    /** Waits until there are these files, and none that is half written. */
+    /** When there are these files, and none that is half written. */
     holds: (names: readonly string[]) =>
-      eventually(
-        async () => (await readdir(dir).catch(() => [])).toSorted().join() === names.toSorted().join(),
-      ),
+      eventually(async () => {
+        const found = new Set(await readdir(dir).catch(() => []));
+        return found.size === names.length && names.every((name) => found.has(name));
+      }),
     [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
   };
 }
@@ -36,7 +37,7 @@ describe('createSavedObjects', () => {
     saved.save(CLAIM, bound);
     saved.save(volume('pv-1'), { spec: { hostPath: { path: '/x' } } });
     saved.save(CONFIG, { data: {} });
-    await world.holds(all);
+    expect(await world.holds(all)).toBe(true);
     const again = world.open();
     expect(await again.load(CLAIM)).toEqual(bound);
     expect(await again.load(volume('pv-1'))).toEqual({ spec: { hostPath: { path: '/x' } } });
@@ -50,14 +51,14 @@ describe('createSavedObjects', () => {
     saved.save(volume('pv-2'), { spec: {} });
     saved.save(CLAIM, bound);
     saved.keepOnly([CLAIM, CONFIG]);
-    await world.holds(all);
+    expect(await world.holds(all)).toBe(true);
 
     // Another agent's life: what it knows of the claim is on the disk.
     const again = world.open();
     again.keepOnly([CLAIM]);
-    await world.holds(all.slice(1));
+    expect(await world.holds(all.slice(1))).toBe(true);
     again.keepOnly([]);
-    await world.holds([]);
+    expect(await world.holds([])).toBe(true);
   });
 
   test.each(['../x', 'a_b', ''])('makes no file of the name %j', async (name) => {
@@ -66,7 +67,7 @@ describe('createSavedObjects', () => {
     saved.save(volume(name), { spec: {} });
     saved.save({ ...CLAIM, name }, { spec: {} });
     saved.save(CLAIM, { spec: { volumeName: name } });
-    await world.holds(['PersistentVolumeClaim_a_data.json']);
+    expect(await world.holds(['PersistentVolumeClaim_a_data.json'])).toBe(true);
     saved.keepOnly([CLAIM]);
     expect(await saved.load(volume(name))).toBeUndefined();
     expect(await world.files()).toEqual(new Set(['PersistentVolumeClaim_a_data.json']));
