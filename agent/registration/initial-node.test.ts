@@ -89,6 +89,20 @@ describe('adoptNode', () => {
     expect(spec).toBe(existing.spec);
   });
 
+  const zone = `topology.${VOCABULARIES.plat.domain}/zone`;
+  test.each<readonly [string, Readonly<Record<string, string>>, Readonly<Record<string, string>>, object]>([
+    ['changes a well-known one', { [zone]: 'a' }, { [zone]: 'b' }, { [zone]: 'b' }],
+    ['takes away one that is to be empty', { [zone]: 'a' }, { [zone]: '' }, {}],
+    ['leaves one that is no longer wished', { [zone]: 'a' }, {}, { [zone]: 'a' }],
+    ['adds none of its own', {}, { rack: 'new' }, {}],
+    ['changes none of its own', { rack: 'old' }, { rack: 'new' }, { rack: 'old' }],
+  ])('of the labels of --node-labels %s', (_what, before, wished, after) => {
+    const wishing = initialNode({ ...RULES, labels: wished });
+    const others = initialNode(RULES).metadata?.labels;
+    const node = { ...existing, metadata: { name: 'n1', labels: { ...others, ...before } } };
+    expect(adoptNode(node, wishing, words).metadata?.labels).toEqual({ ...others, ...after });
+  });
+
   test('takes back who attaches volumes', () => {
     const own = initialNode({ ...RULES, controllerAttaches: false });
     const { metadata } = adoptNode(adoptNode(existing, initial, words), own, words);

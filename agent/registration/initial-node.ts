@@ -69,7 +69,8 @@ export function initialNode(rules: NodeIdentityRules): Node {
 }
 
 /** A node that was there before, with what follows the machine and the agent: default labels, the annotation that
- *  says who attaches volumes. Taints, other labels and whatever others wrote stay as they are. */
+ *  says who attaches volumes. Of `--node-labels` only well-known ones reach it; taints, other labels and whatever others
+ *  wrote stay as they are: they are the administrator's since the node was registered. */
 export function adoptNode(existing: Node, initial: Node, words: NodeWords): Node {
   const { metadata = {} } = existing;
   const labels: Record<string, string> = { ...metadata.labels };

@@ -45,6 +45,8 @@ export function nodeWords(vocabulary: Vocabulary): NodeWords {
       `failure-domain.beta.${domain}/region`,
       `node.${domain}/instance-type`,
       `beta.${domain}/instance-type`,
+      // Such a node is no ours, but the label may be set on any.
+      `node.${domain}/windows-build`,
     ],
     annotationControllerAttaches: `volumes.${domain}/controller-managed-attach-detach`,
     annotationKeepsVolumes: `volumes.${domain}/keep-terminated-pod-volumes`,

@@ -96,4 +96,16 @@ describe('the node of an agent', () => {
     expect(after.metadata?.uid).toBe(before.metadata?.uid);
     expect(ready(after)?.lastTransitionTime).toBe(ready(before)?.lastTransitionTime);
   });
+
+  test('takes well-known labels of another configuration, and no other labels and taints', async () => {
+    const zone = `topology.${plat.domain}/zone`;
+    await joined.agent.stop();
+    await joined.agent.start([`--node-labels=rack=r2,${zone}=z1`, '--register-with-taints=a=b:NoSchedule']);
+    const { metadata, spec } = await eventually(async () => {
+      const seen = await node();
+      return seen.metadata?.labels?.[zone] === 'z1' && seen;
+    });
+    expect(metadata?.labels?.['rack']).toBe('r1');
+    expect(spec?.taints?.filter(({ key }) => key === 'a') ?? []).toEqual([]);
+  });
 });
