@@ -59,6 +59,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const core = await createCore(config, store, identity, log, following.signal);
   const custom = createCustomResources(core);
   undo.defer(() => custom.close());
+  await custom.begun;
   const beginning: Beginning = { done: false, ...Promise.withResolvers<void>() };
   const reached = { at: urlOf(config, config.securePort) };
   const aggregation = createAggregation(core, identity);

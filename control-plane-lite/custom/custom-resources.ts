@@ -14,9 +14,8 @@ import { customParts, customStrategy } from './custom-strategy.ts';
 import { completeNames, holds, storagePrefix, storageVersion } from './definition.ts';
 
 export interface CustomResourceOptions {
-  readonly vocabulary: Vocabulary;
-  /** The definition once more: what of it is rarely needed is not held in memory. */
-  readonly again: () => CustomResourceDefinition;
+  /** Of every version. */
+  readonly schemas: ReadonlyMap<string, CustomSchema>;
   /** Fires when the resources are no longer served as they are. */
   readonly retired: AbortSignal;
   /** The definition's webhook, if it converts by one. */
@@ -131,18 +130,14 @@ function versionResource(
   };
 }
 
-/** The resources of an established definition. The first is the one that stands for the stored objects. */
-export function customResources(
-  definition: CustomResourceDefinition,
-  options: CustomResourceOptions,
-): readonly Resource[] {
-  const { spec, status } = definition;
-  const names = status?.acceptedNames ?? spec.names;
-  const stored = storageVersion(definition);
-  if (stored === undefined) return [];
-  const { kind } = names;
-  const { again, vocabulary } = options;
-  const schemas = new Map(
+/** The schemas of a definition by version. `again`: the definition once more, since what of it is rarely needed is not
+ *  held in memory. */
+export function customSchemas(
+  { spec, status }: CustomResourceDefinition,
+  { vocabulary, again }: { readonly vocabulary: Vocabulary; readonly again: () => CustomResourceDefinition },
+): ReadonlyMap<string, CustomSchema> {
+  const { kind } = status?.acceptedNames ?? spec.names;
+  return new Map(
     spec.versions.map(({ name }, index) => [
       name,
       createCustomSchema({
@@ -153,6 +148,19 @@ export function customResources(
       }),
     ]),
   );
+}
+
+/** The resources of an established definition. The first is the one that stands for the stored objects. */
+export function customResources(
+  definition: CustomResourceDefinition,
+  options: CustomResourceOptions,
+): readonly Resource[] {
+  const { spec, status } = definition;
+  const names = status?.acceptedNames ?? spec.names;
+  const stored = storageVersion(definition);
+  if (stored === undefined) return [];
+  const { kind } = names;
+  const { schemas } = options;
   const storage = {
     prefix: storagePrefix(definition),
     apiVersion: `${spec.group}/${stored.name}`,

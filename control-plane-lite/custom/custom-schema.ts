@@ -6,9 +6,10 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject, DecodedObject, ObjectSchema } from '../resources/contract.ts';
 import { isMembers } from '../resources/view.ts';
 import { customModel } from './custom-model.ts';
-import { type JsonSchema, readJsonSchema } from './json-schema.ts';
+import { type JsonSchema, readSchemaSteps } from './json-schema.ts';
 import { readRoot } from './read-value.ts';
-import { compilePlan, fillDefaults, type SchemaPlan } from './schema-plan.ts';
+import { compilePlanSteps, fillDefaults, type SchemaPlan } from './schema-plan.ts';
+import { finish, finishInTurns, type Steps, type Turns } from './steps.ts';
 import { validateValue } from './validate-value.ts';
 
 export interface CustomSchemaOptions {
@@ -28,6 +29,8 @@ export interface CustomSchema extends ObjectSchema {
   adopt(object: ApiObject): ApiObject;
   /** The same without the defaults, of an object that comes from another version. */
   prune(object: ApiObject): ApiObject;
+  /** Compiles the schema in turns; nothing else needs time then. */
+  readonly prepare: (turns: Turns) => Promise<void>;
 }
 
 /** Lets everything be. */
@@ -39,16 +42,18 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
   let plan: SchemaPlan | undefined;
   let model: TypeModel | undefined;
 
-  const schemaOf = (): JsonSchema => {
+  function* readSteps(): Steps<JsonSchema> {
     const prefix = vocabulary.schemaExtensionPrefix;
     const anything = { ...ANYTHING, [`${prefix}preserve-unknown-fields`]: true };
-    schema ??= readJsonSchema(options.schema() ?? anything, prefix);
+    schema ??= yield* readSchemaSteps(options.schema() ?? anything, prefix);
     return schema;
-  };
-  const planOf = (): SchemaPlan => {
-    plan ??= compilePlan(schemaOf());
+  }
+  function* planSteps(): Steps<SchemaPlan> {
+    plan ??= yield* compilePlanSteps(yield* readSteps());
     return plan;
-  };
+  }
+  const schemaOf = (): JsonSchema => schema ?? finish(readSteps());
+  const planOf = (): SchemaPlan => plan ?? finish(planSteps());
   const complete = (value: Record<string, unknown>): ApiObject => {
     if (value['metadata'] === undefined) value['metadata'] = {};
     if (typeof value['apiVersion'] !== 'string') value['apiVersion'] = apiVersion;
@@ -80,6 +85,9 @@ export function createCustomSchema(options: CustomSchemaOptions): CustomSchema {
     adopt: (object) => complete(readRoot(planOf(), object, { vocabulary, trustMeta: true }).value),
     prune: (object) =>
       complete(readRoot(planOf(), object, { vocabulary, trustMeta: true, pruneOnly: true }).value),
+    async prepare(turns) {
+      await finishInTurns(planSteps(), turns);
+    },
     describe() {
       const given = options.schema();
       return isMembers(given) ? given : undefined;

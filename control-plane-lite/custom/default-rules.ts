@@ -7,18 +7,19 @@ import type { Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { itemSchema, type JsonSchema } from './json-schema.ts';
 import { readValue } from './read-value.ts';
-import { compilePlan, fillDefaults, type SchemaPlan } from './schema-plan.ts';
+import { compilePlanSteps, fillDefaults, type SchemaPlan } from './schema-plan.ts';
+import type { Steps } from './steps.ts';
 import { validateValue } from './validate-value.ts';
 
-/** All faults of the defaults in a structural schema. */
-export function validateDefaults(
+/** All faults of the defaults in a structural schema; some steps for each schema in it. */
+export function* validateDefaults(
   faults: Faults,
   schema: JsonSchema,
   path: string,
   vocabulary: Vocabulary,
-): void {
-  const plan = compilePlan(schema);
-  if (plan.fills || schema.default !== undefined) visit({ faults, vocabulary }, schema, plan, path);
+): Steps<void> {
+  const plan = yield* compilePlanSteps(schema);
+  if (plan.fills || schema.default !== undefined) yield* visit({ faults, vocabulary }, schema, plan, path);
 }
 
 interface Walk {
@@ -27,18 +28,19 @@ interface Walk {
 }
 
 /** Schema and plan are of the same value. */
-function visit(walk: Walk, schema: JsonSchema, plan: SchemaPlan | undefined, path: string): void {
+function* visit(walk: Walk, schema: JsonSchema, plan: SchemaPlan | undefined, path: string): Steps<void> {
+  yield;
   if (plan === undefined) return;
   if (schema.default !== undefined) checkDefault(walk, schema.default, plan, `${path}.default`);
   if (!plan.fills) return;
   const items = itemSchema(schema);
-  if (items !== undefined) visit(walk, items, plan.items, `${path}.items`);
+  if (items !== undefined) yield* visit(walk, items, plan.items, `${path}.items`);
   for (const [name, child] of schema.properties) {
-    visit(walk, child, plan.members.get(name), `${path}.properties[${name}]`);
+    yield* visit(walk, child, plan.members.get(name), `${path}.properties[${name}]`);
   }
   const { additionalProperties: additional } = schema;
   if (additional !== undefined && typeof additional !== 'boolean') {
-    visit(walk, additional, plan.additional, `${path}.additionalProperties`);
+    yield* visit(walk, additional, plan.additional, `${path}.additionalProperties`);
   }
 }
 

@@ -12,7 +12,7 @@ import type {
   CustomResourceDefinitionStatus,
 } from '#api/schema/gen/apiextensions-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { Cache, CacheChange, WatchHandle } from '../cache/contract.ts';
+import type { Cache, CacheChange, CachedObject, WatchHandle } from '../cache/contract.ts';
 import { controllerCaller } from '../controllers/caller.ts';
 import { unlessGone } from '../controllers/unless-gone.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
@@ -29,6 +29,8 @@ export interface DefinitionControllerDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly vocabulary: Vocabulary;
+  /** What is to be waited for before the definition is established: whoever hears of it may use it at once. */
+  readonly prepare: (entry: CachedObject) => Promise<void> | undefined;
 }
 
 const MANAGER = 'definition-controller';
@@ -107,10 +109,14 @@ class DefinitionController {
     if (found === undefined) return undefined;
     const definition = definitionOf(found.object());
     if (definition.metadata?.deletionTimestamp !== undefined) return this.#empty(name, definition);
-    return this.#name(name, definition);
+    return this.#name(name, definition, found);
   }
 
-  async #name(name: string, definition: CustomResourceDefinition): Promise<number | undefined> {
+  async #name(
+    name: string,
+    definition: CustomResourceDefinition,
+    entry: CachedObject,
+  ): Promise<number | undefined> {
     const uid = definition.metadata?.uid ?? '';
     if (this.#contested.get(name) !== uid && isContested(definition, this.#othersOf(definition))) {
       this.#contested.set(name, uid);
@@ -119,6 +125,7 @@ class DefinitionController {
     this.#contested.delete(name);
     const now = formatTime(this.#deps.clock.now());
     if (this.#named(definition, now) === undefined) return undefined;
+    await this.#deps.prepare(entry);
     await this.#setStatus(name, (live) => this.#named(live, now));
     return undefined;
   }

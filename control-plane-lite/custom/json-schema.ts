@@ -2,6 +2,7 @@
  *  members have short names here, whatever prefix they have on the wire. Pure.
  *  Source: apiextensions/v1, JSONSchemaProps. */
 import { isMembers, type Members } from '../resources/view.ts';
+import { finish, type Steps } from './steps.ts';
 
 export interface JsonSchema {
   readonly id?: string;
@@ -79,7 +80,12 @@ function set<N extends keyof Draft>(draft: Draft, name: N, value: Draft[N] | und
 
 /** Reads a schema from its wire form; `prefix` is that of the platform's own members. What has the wrong type, which
  *  the decoder of definitions keeps out, counts as absent. */
-export function readJsonSchema(value: unknown, prefix: string): JsonSchema {
+export const readJsonSchema = (value: unknown, prefix: string): JsonSchema =>
+  finish(readSchemaSteps(value, prefix));
+
+/** The same in steps, one for each schema in the schema. */
+export function* readSchemaSteps(value: unknown, prefix: string): Steps<JsonSchema> {
+  yield;
   const members = isMembers(value) ? value : {};
   const { default: given } = members;
   const draft: Draft = {
@@ -87,10 +93,10 @@ export function readJsonSchema(value: unknown, prefix: string): JsonSchema {
     exclusiveMinimum: members['exclusiveMinimum'] === true,
     uniqueItems: members['uniqueItems'] === true,
     required: textsOf(members['required']),
-    allOf: readSchemas(members['allOf'], prefix),
-    oneOf: readSchemas(members['oneOf'], prefix),
-    anyOf: readSchemas(members['anyOf'], prefix),
-    properties: readSchemaMap(members['properties'], prefix) ?? NO_SCHEMAS,
+    allOf: yield* readSchemas(members['allOf'], prefix),
+    oneOf: yield* readSchemas(members['oneOf'], prefix),
+    anyOf: yield* readSchemas(members['anyOf'], prefix),
+    properties: (yield* readSchemaMap(members['properties'], prefix)) ?? NO_SCHEMAS,
     nullable: members['nullable'] === true,
     hasAdditionalItems: members['additionalItems'] !== undefined,
     hasExternalDocs: members['externalDocs'] !== undefined,
@@ -103,7 +109,7 @@ export function readJsonSchema(value: unknown, prefix: string): JsonSchema {
   if (given !== null) set(draft, 'default', given);
   readTexts(draft, members, prefix);
   readLimits(draft, members);
-  readInner(draft, members, prefix);
+  yield* readInner(draft, members, prefix);
   return draft;
 }
 
@@ -133,41 +139,47 @@ function readLimits(draft: Draft, members: Members): void {
   if (Array.isArray(members['enum'])) draft.enum = listOf(members['enum']);
 }
 
-function readInner(draft: Draft, members: Members, prefix: string): void {
+function* readInner(draft: Draft, members: Members, prefix: string): Steps<void> {
   set(draft, 'preserveUnknownFields', readBoolean(members[`${prefix}preserve-unknown-fields`]));
-  set(draft, 'items', readItems(members['items'], prefix));
-  set(draft, 'not', readOne(members['not'], prefix));
+  set(draft, 'items', yield* readItems(members['items'], prefix));
+  set(draft, 'not', yield* readOne(members['not'], prefix));
   const { additionalProperties: additional } = members;
-  set(draft, 'additionalProperties', readBoolean(additional) ?? readOne(additional, prefix));
-  set(draft, 'patternProperties', readSchemaMap(members['patternProperties'], prefix));
-  set(draft, 'definitions', readSchemaMap(members['definitions'], prefix));
-  set(draft, 'dependencies', readDependencies(members['dependencies'], prefix));
+  set(draft, 'additionalProperties', readBoolean(additional) ?? (yield* readOne(additional, prefix)));
+  set(draft, 'patternProperties', yield* readSchemaMap(members['patternProperties'], prefix));
+  set(draft, 'definitions', yield* readSchemaMap(members['definitions'], prefix));
+  set(draft, 'dependencies', yield* readDependencies(members['dependencies'], prefix));
 }
 
-const readOne = (value: unknown, prefix: string): JsonSchema | undefined =>
-  isMembers(value) ? readJsonSchema(value, prefix) : undefined;
+function* readOne(value: unknown, prefix: string): Steps<JsonSchema | undefined> {
+  return isMembers(value) ? yield* readSchemaSteps(value, prefix) : undefined;
+}
 
-const readSchemas = (value: unknown, prefix: string): readonly JsonSchema[] =>
-  Array.isArray(value) ? value.map((item) => readJsonSchema(item, prefix)) : NO_LIST;
+function* readSchemas(value: unknown, prefix: string): Steps<readonly JsonSchema[]> {
+  if (!Array.isArray(value)) return NO_LIST;
+  const read: JsonSchema[] = [];
+  for (const item of value) read.push(yield* readSchemaSteps(item, prefix));
+  return read;
+}
 
-const readItems = (value: unknown, prefix: string): JsonSchema['items'] =>
-  Array.isArray(value) ? readSchemas(value, prefix) : readOne(value, prefix);
+function* readItems(value: unknown, prefix: string): Steps<JsonSchema['items']> {
+  return Array.isArray(value) ? yield* readSchemas(value, prefix) : yield* readOne(value, prefix);
+}
 
-function readSchemaMap(value: unknown, prefix: string): ReadonlyMap<string, JsonSchema> | undefined {
+function* readSchemaMap(value: unknown, prefix: string): Steps<ReadonlyMap<string, JsonSchema> | undefined> {
   if (!isMembers(value)) return undefined;
   const read = new Map<string, JsonSchema>();
   for (const [name, member] of Object.entries(value)) {
-    const found = readOne(member, prefix);
+    const found = yield* readOne(member, prefix);
     if (found !== undefined) read.set(name, found);
   }
   return read;
 }
 
-function readDependencies(value: unknown, prefix: string): JsonSchema['dependencies'] | undefined {
+function* readDependencies(value: unknown, prefix: string): Steps<JsonSchema['dependencies'] | undefined> {
   if (!isMembers(value)) return undefined;
   const read = new Map<string, JsonSchema | readonly string[]>();
   for (const [name, member] of Object.entries(value)) {
-    const found = Array.isArray(member) ? textsOf(member) : readOne(member, prefix);
+    const found = Array.isArray(member) ? textsOf(member) : yield* readOne(member, prefix);
     if (found !== undefined) read.set(name, found);
   }
   return read;

@@ -3,7 +3,7 @@ import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createCache } from '../cache/cache.ts';
-import type { Cache, WatchHandle } from '../cache/contract.ts';
+import type { Cache } from '../cache/contract.ts';
 import { toStored } from '../cache/stored-form.ts';
 import { builtinResources } from '../resources/builtin.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
@@ -11,7 +11,8 @@ import { groupKinds } from '../resources/groups/table.ts';
 import { createResourceRegistry, type ResourceRegistry } from '../resources/registry.ts';
 import { settle } from '../testing/cache-fixture.ts';
 import { createMemoryStore, type MemoryStore } from '../testing/memory-store.ts';
-import { followDefinitions } from './registrar.ts';
+import { type DefinitionFollower, followDefinitions } from './registrar.ts';
+import { createSchemaShelf, LARGE_BYTES, type SchemaShelf } from './schema-shelf.ts';
 
 const vocabulary = VOCABULARIES.plat;
 const GROUP = `apiextensions.${vocabulary.apiGroupDomain}`;
@@ -61,10 +62,14 @@ describe('followDefinitions', () => {
   let cache: Cache;
   let registry: ResourceRegistry;
   let definitions: Resource;
-  let following: WatchHandle;
+  let following: DefinitionFollower;
+  let shelf: SchemaShelf;
+  /** What preparing large schemas waits for. */
+  let held: Promise<void> | undefined;
   let stop: AbortController;
 
   beforeEach(async () => {
+    held = undefined;
     store = createMemoryStore();
     cache = createCache(
       { store, clock: createFakeClock(), log: silentLogger, random: () => 0.5 },
@@ -80,7 +85,9 @@ describe('followDefinitions', () => {
     const addressOf = (): never => {
       throw new Error('no services here');
     };
-    following = followDefinitions({ registry, cache, vocabulary, log: silentLogger, addressOf }, definitions);
+    shelf = createSchemaShelf({ vocabulary, createTurns: () => () => held });
+    const deps = { registry, cache, vocabulary, log: silentLogger, addressOf, shelf };
+    following = followDefinitions(deps, definitions);
   });
   afterEach(async () => {
     following.close();
@@ -167,6 +174,40 @@ describe('followDefinitions', () => {
     expect(registry.find(group, 'v1', plural)).toBe(storageClasses);
     await remove(definition({ group, plural }));
     expect(registry.find(group, 'v1', plural)).toBe(storageClasses);
+  });
+
+  const large = (generation: number, more: object = {}): ApiObject => {
+    const root = { type: 'object', description: 'long '.repeat(LARGE_BYTES / 5), properties: { a: more } };
+    return definition({ generation, versions: [version('v1', { schema: { openAPIV3Schema: root } })] });
+  };
+
+  test('a large definition is served when its schema is compiled, in its newest state', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    await put(definition());
+    const first = served();
+    await put(large(2, { type: 'string' }));
+    await put(large(3, { type: 'integer' }));
+    expect(served()).toBe(first);
+    expect(first?.retired?.aborted).toBe(false);
+    resolve();
+    await settle();
+    expect(first?.retired?.aborted).toBe(true);
+    const faults = served()?.strategy.validate?.({ ...definition(), a: 'x' }, {
+      vocabulary,
+    } as never);
+    expect(faults?.map(({ field }) => field)).toEqual(['a']);
+  });
+
+  test('a large definition that is deleted before it is served never is', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    held = promise;
+    await put(large(1));
+    await remove(large(1));
+    resolve();
+    await settle();
+    expect(served()).toBeUndefined();
+    expect(registry.all()).toHaveLength(builtIn.length);
   });
 
   test('a definition that cannot be served stands in nobody’s way', async () => {

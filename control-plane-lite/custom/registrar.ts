@@ -10,6 +10,7 @@ import type { ResourceRegistry } from '../resources/registry.ts';
 import type { WebhookDeps } from '../webhooks/call.ts';
 import { customResources } from './custom-resources.ts';
 import { definitionOf, holds } from './definition.ts';
+import type { SchemaShelf } from './schema-shelf.ts';
 import { createWebhookConverter } from './webhook.ts';
 
 export interface RegistrarDeps extends WebhookDeps {
@@ -17,6 +18,7 @@ export interface RegistrarDeps extends WebhookDeps {
   readonly cache: Cache;
   readonly vocabulary: Vocabulary;
   readonly log: Logger;
+  readonly shelf: SchemaShelf;
 }
 
 /** What is served of one definition. */
@@ -40,74 +42,110 @@ function signatureOf(definition: CustomResourceDefinition): string {
 
 const isServed = (definition: CustomResourceDefinition): boolean => holds(definition, 'Established');
 
-/** Follows the definitions until it is closed; those that are there are served when this returns. */
-export function followDefinitions(deps: RegistrarDeps, definitions: Resource): WatchHandle {
-  const { registry, cache, vocabulary, log } = deps;
-  const served = new Map<string, Served>();
-
-  /** The platform's own resources are never replaced. */
-  function isFree({ info }: Resource): boolean {
+/** What is served of a definition. The platform's own resources are never replaced. */
+function makeResources(deps: RegistrarDeps, entry: CachedObject, retired: AbortSignal): readonly Resource[] {
+  const { registry, vocabulary, shelf } = deps;
+  const definition = definitionOf(entry.object());
+  const { conversion, names } = definition.spec;
+  const { webhook } = conversion ?? {};
+  const elsewhere =
+    conversion?.strategy === 'Webhook' && webhook !== undefined
+      ? createWebhookConverter(deps, {
+          webhook,
+          group: `apiextensions.${vocabulary.apiGroupDomain}`,
+          kind: names.kind,
+          signal: retired,
+        })
+      : undefined;
+  const made = customResources(definition, {
+    schemas: shelf.schemasOf(entry),
+    retired,
+    ...(elsewhere === undefined ? {} : { elsewhere }),
+  });
+  return made.filter(({ info }) => {
     const there = registry.find(info.group, info.version, info.plural);
     return there === undefined || there.schema.typeRef === undefined;
-  }
+  });
+}
 
-  function make(entry: CachedObject, retired: AbortSignal): readonly Resource[] {
-    const again = (): CustomResourceDefinition => definitionOf(entry.object());
-    const definition = again();
-    const { conversion, names } = definition.spec;
-    const { webhook } = conversion ?? {};
-    const elsewhere =
-      conversion?.strategy === 'Webhook' && webhook !== undefined
-        ? createWebhookConverter(deps, {
-            webhook,
-            group: `apiextensions.${vocabulary.apiGroupDomain}`,
-            kind: names.kind,
-            signal: retired,
-          })
-        : undefined;
-    return customResources(definition, {
-      vocabulary,
-      again,
-      retired,
-      ...(elsewhere === undefined ? {} : { elsewhere }),
-    }).filter(isFree);
-  }
+export interface DefinitionFollower extends WatchHandle {
+  /** Resolves when those definitions are served that were there at first: at once but for large ones. */
+  readonly begun: Promise<void>;
+}
+
+/** Follows the definitions until it is closed. */
+export function followDefinitions(deps: RegistrarDeps, definitions: Resource): DefinitionFollower {
+  const { registry, cache, log, shelf } = deps;
+  const served = new Map<string, Served>();
+  /** What is to be served of each definition, or is already. */
+  const newest = new Map<string, { readonly signature: string; readonly storage: StorageInfo | undefined }>();
+  /** Definitions that are being made ready, for as long as it lasts. */
+  const beginning = new Set<Promise<void>>();
 
   function forget(gone: StorageInfo | undefined): void {
     if (gone !== undefined) cache.forget(gone);
   }
 
-  function serve(entry: CachedObject): void {
-    const { name } = entry;
+  function put(name: string, next: Served): void {
+    // Another state of the definition came while this one was made ready.
+    if (newest.get(name)?.signature !== next.signature) return;
     const before = served.get(name);
-    const signature = signatureOf(definitionOf(entry.object()));
-    if (before?.signature === signature) return;
-    const retire = new AbortController();
-    const resources = make(entry, retire.signal);
-    served.set(name, { signature, resources, retire });
+    served.set(name, next);
     registry.replace(
       (before?.resources ?? []).map(({ info }) => info),
-      resources,
+      next.resources,
     );
-    const [main] = resources;
-    if (main !== undefined) cache.resource(main.storage);
     before?.retire.abort();
   }
 
+  function later(work: Promise<void>): void {
+    beginning.add(work);
+    void work.then(() => beginning.delete(work));
+  }
+
+  async function putLater(name: string, next: Served, ready: Promise<void>): Promise<void> {
+    try {
+      await ready;
+      put(name, next);
+    } catch (thrown) {
+      log.error({ err: asError(thrown), definition: name }, 'Definition could not be served');
+    }
+  }
+
+  function serve(entry: CachedObject): void {
+    const { name } = entry;
+    const signature = signatureOf(definitionOf(entry.object()));
+    const preparing = shelf.prepare(entry);
+    if (newest.get(name)?.signature === signature) return;
+    const retire = new AbortController();
+    const resources = makeResources(deps, entry, retire.signal);
+    const storage = resources[0]?.storage;
+    newest.set(name, { signature, storage });
+    // From now on nothing of its objects is missed, though they are not served yet.
+    if (storage !== undefined) cache.resource(storage);
+    const next = { signature, resources, retire };
+    if (preparing === undefined) put(name, next);
+    else later(putLater(name, next, preparing));
+  }
+
   function withdraw(name: string): void {
+    const { storage } = newest.get(name) ?? {};
+    newest.delete(name);
     const before = served.get(name);
-    if (before === undefined) return;
     served.delete(name);
-    registry.replace(
-      before.resources.map(({ info }) => info),
-      [],
-    );
-    before.retire.abort();
-    forget(before.resources[0]?.storage);
+    if (before !== undefined) {
+      registry.replace(
+        before.resources.map(({ info }) => info),
+        [],
+      );
+      before.retire.abort();
+    }
+    forget(storage ?? before?.resources[0]?.storage);
   }
 
   function take({ type, current }: CacheChange): void {
     const definition = definitionOf(current.object());
+    if (type === 'DELETED') shelf.forget(current.name);
     if (type === 'DELETED' || !isServed(definition)) withdraw(current.name);
     else serve(current);
   }
@@ -119,7 +157,9 @@ export function followDefinitions(deps: RegistrarDeps, definitions: Resource): W
       log.error({ err: asError(thrown), definition: change.current.name }, 'Definition could not be served');
     }
   });
+  const begun = Promise.all(beginning).then(() => undefined);
   return {
+    begun,
     close() {
       following.close();
       for (const { retire } of served.values()) retire.abort();

@@ -2,6 +2,7 @@
  *  Pure; compiled once for each version of a definition. */
 import { copyJson } from '#api/codec/copy-json.ts';
 import { itemSchema, type JsonSchema } from './json-schema.ts';
+import { finish, type Steps } from './steps.ts';
 import { compileChecks, type ValueChecks } from './value-checks.ts';
 
 export interface SchemaPlan {
@@ -47,12 +48,16 @@ const NOTHING: JsonSchema = {
 };
 
 /** The schema's patterns must be expressions. */
-export function compilePlan(schema: JsonSchema): SchemaPlan {
+export const compilePlan = (schema: JsonSchema): SchemaPlan => finish(compilePlanSteps(schema));
+
+/** The same in steps, one for each schema in the schema. */
+export function* compilePlanSteps(schema: JsonSchema): Steps<SchemaPlan> {
+  yield;
   const members = new Map<string, SchemaPlan>();
-  for (const [name, child] of schema.properties) members.set(name, compilePlan(child));
+  for (const [name, child] of schema.properties) members.set(name, yield* compilePlanSteps(child));
   const items = itemSchema(schema);
-  const itemPlan = items === undefined ? undefined : compilePlan(items);
-  const additional = compileAdditional(schema);
+  const itemPlan = items === undefined ? undefined : yield* compilePlanSteps(items);
+  const additional = yield* compileAdditional(schema);
   const filled = [...members].filter(([, plan]) => plan.default !== undefined);
   const inner = [...members.values(), itemPlan, additional];
   const plan: SchemaPlan = {
@@ -69,7 +74,7 @@ export function compilePlan(schema: JsonSchema): SchemaPlan {
     default: undefined,
     filled,
     fills: filled.length > 0 || inner.some((child) => child?.fills === true || child?.default !== undefined),
-    checks: compileChecks(schema),
+    checks: yield* compileChecks(schema),
   };
   if (schema.default === undefined) return plan;
   const whole = copyJson(schema.default);
@@ -78,9 +83,9 @@ export function compilePlan(schema: JsonSchema): SchemaPlan {
 }
 
 /** `additionalProperties: true` lets members be, but what is in them isn't described. */
-function compileAdditional({ additionalProperties: additional }: JsonSchema): SchemaPlan | undefined {
+function* compileAdditional({ additionalProperties: additional }: JsonSchema): Steps<SchemaPlan | undefined> {
   if (additional === undefined || additional === false) return undefined;
-  return compilePlan(additional === true ? NOTHING : additional);
+  return yield* compilePlanSteps(additional === true ? NOTHING : additional);
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

@@ -3,6 +3,7 @@
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { isSchemaList, type JsonSchema } from './json-schema.ts';
 import { validateListRules } from './list-rules.ts';
+import type { Steps } from './steps.ts';
 
 export interface RuleOptions {
   /** Prefix of the platform's own members. */
@@ -26,17 +27,24 @@ interface Place {
 
 const ROOT: Place = { isRoot: true, insideMeta: false };
 
-/** All faults of a schema and of those in it, structural or not. */
+/** All faults of a schema and of those in it, structural or not; a step for each of them. */
 export function validateSchemaRules(
   faults: Faults,
   schema: JsonSchema,
   path: string,
   options: RuleOptions,
-): void {
-  visit(faults, schema, path, ROOT, options);
+): Steps<void> {
+  return visit(faults, schema, path, ROOT, options);
 }
 
-function visit(faults: Faults, schema: JsonSchema, path: string, place: Place, options: RuleOptions): void {
+function* visit(
+  faults: Faults,
+  schema: JsonSchema,
+  path: string,
+  place: Place,
+  options: RuleOptions,
+): Steps<void> {
+  yield;
   validateForbidden(faults, schema, path, place, options);
   validateTypes(faults, schema, path, options);
   validateListRules(faults, schema, path, options.prefix);
@@ -47,34 +55,36 @@ function visit(faults: Faults, schema: JsonSchema, path: string, place: Place, o
     );
   }
   const inner: Place = { ...place, isRoot: false };
-  visitMembers(faults, schema, path, place, options);
-  const each = (child: JsonSchema, at: string): void => visit(faults, child, at, inner, options);
-  if (schema.not !== undefined) each(schema.not, `${path}.not`);
+  yield* visitMembers(faults, schema, path, place, options);
+  const each = (child: JsonSchema, at: string): Steps<void> => visit(faults, child, at, inner, options);
+  if (schema.not !== undefined) yield* each(schema.not, `${path}.not`);
   for (const word of ['allOf', 'oneOf', 'anyOf'] as const) {
-    for (const [index, child] of schema[word].entries()) each(child, `${path}.${word}[${index}]`);
+    for (const [index, child] of schema[word].entries()) yield* each(child, `${path}.${word}[${index}]`);
   }
   for (const word of ['definitions', 'patternProperties'] as const) {
-    for (const [name, child] of schema[word] ?? []) each(child, `${path}.${word}[${name}]`);
+    for (const [name, child] of schema[word] ?? []) yield* each(child, `${path}.${word}[${name}]`);
   }
   for (const [name, child] of schema.dependencies ?? []) {
-    if (!isNames(child)) each(child, `${path}.dependencies[${name}]`);
+    if (!isNames(child)) yield* each(child, `${path}.dependencies[${name}]`);
   }
   const { items } = schema;
   if (items === undefined) return;
-  if (!isSchemaList(items)) return each(items, `${path}.items`);
-  for (const [index, child] of items.entries()) each(child, `${path}.items[${index}]`);
-  return undefined;
+  if (!isSchemaList(items)) {
+    yield* each(items, `${path}.items`);
+    return;
+  }
+  for (const [index, child] of items.entries()) yield* each(child, `${path}.items[${index}]`);
 }
 
 const isNames = (value: JsonSchema | readonly string[]): value is readonly string[] => Array.isArray(value);
 
-function visitMembers(
+function* visitMembers(
   faults: Faults,
   schema: JsonSchema,
   path: string,
   place: Place,
   options: RuleOptions,
-): void {
+): Steps<void> {
   for (const [name, child] of schema.properties) {
     const isMeta = (place.isRoot || schema.embeddedResource) && META_MEMBERS.has(name);
     const inner: Place = {
@@ -83,7 +93,7 @@ function visitMembers(
       insideMeta: place.insideMeta || isMeta,
       ...(isMeta && place.isRoot ? { noDefault: `in top-level ${name}` } : {}),
     };
-    visit(faults, child, `${path}.properties[${name}]`, inner, options);
+    yield* visit(faults, child, `${path}.properties[${name}]`, inner, options);
   }
   const additional = schema.additionalProperties;
   if (additional === undefined) return;
@@ -96,7 +106,7 @@ function visitMembers(
   if (typeof additional === 'boolean') return;
   const noDefault = 'inside additionalProperties that apply to object metadata';
   const inner: Place = { ...place, isRoot: false, ...(place.insideMeta ? { noDefault } : {}) };
-  visit(faults, additional, `${path}.additionalProperties`, inner, options);
+  yield* visit(faults, additional, `${path}.additionalProperties`, inner, options);
 }
 
 function validateForbidden(

@@ -4,6 +4,7 @@ import type { Faults } from '#api/schema/validation/faults.ts';
 import { isSchemaList, itemSchema, type JsonSchema } from './json-schema.ts';
 import { measurePattern } from './pattern/compile.ts';
 import { PatternError } from './pattern/parse.ts';
+import type { Steps } from './steps.ts';
 
 type Level = 'root' | 'item' | 'field';
 
@@ -18,37 +19,43 @@ interface Walk {
 /** Instructions of all expressions of a schema, each counted once: some 10 MB. */
 const MAX_PATTERN_SIZE = 100_000;
 
-/** All faults of a schema that keep it from being structural. */
-export function validateStructural(faults: Faults, schema: JsonSchema, path: string, prefix: string): void {
+/** All faults of a schema that keep it from being structural; some steps for each schema in it. */
+export function* validateStructural(
+  faults: Faults,
+  schema: JsonSchema,
+  path: string,
+  prefix: string,
+): Steps<void> {
   const walk: Walk = { faults, prefix, patterns: new Map() };
-  checkNode(walk, schema, 'root', path);
+  yield* checkNode(walk, schema, 'root', path);
   const size = walk.patterns.values().reduce((total, each) => total + each, 0);
   if (size > MAX_PATTERN_SIZE)
     faults.invalid(path, '', 'the expressions of the schema are too large together');
-  checkComplete(walk, schema, path);
+  yield* checkComplete(walk, schema, path);
 }
 
 const isPreserving = (schema: JsonSchema): boolean => schema.preserveUnknownFields === true;
 
-function checkNode(walk: Walk, schema: JsonSchema, level: Level, path: string): void {
+function* checkNode(walk: Walk, schema: JsonSchema, level: Level, path: string): Steps<void> {
+  yield;
   const { faults } = walk;
   const items = itemSchema(schema);
   if (schema.type === 'array' && schema.items === undefined) {
     faults.required(`${path}.items`, 'must be there for a list');
   }
-  if (items !== undefined) checkNode(walk, items, 'item', `${path}.items`);
+  if (items !== undefined) yield* checkNode(walk, items, 'item', `${path}.items`);
   for (const [name, child] of schema.properties) {
-    checkNode(walk, child, 'field', `${path}.properties[${name}]`);
+    yield* checkNode(walk, child, 'field', `${path}.properties[${name}]`);
   }
   const additional = schema.additionalProperties;
   if (additional !== undefined && level === 'root') {
     faults.forbidden(`${path}.additionalProperties`, 'must not be used at the root');
   }
   if (additional !== undefined && typeof additional !== 'boolean') {
-    checkNode(walk, additional, 'field', `${path}.additionalProperties`);
+    yield* checkNode(walk, additional, 'field', `${path}.additionalProperties`);
   }
   checkExtensions(walk, schema, path);
-  checkLogic(walk, schema, path, {
+  yield* checkLogic(walk, schema, path, {
     skipAnyOf: isIntOrString(schema.anyOf),
     skipFirstAllOf: isIntOrString(schema.allOf[0]?.anyOf ?? []),
   });
@@ -180,17 +187,17 @@ interface Exceptions {
 }
 const NO_EXCEPTIONS: Exceptions = { skipAnyOf: false, skipFirstAllOf: false };
 
-function checkLogic(walk: Walk, schema: JsonSchema, path: string, exceptions: Exceptions): void {
+function* checkLogic(walk: Walk, schema: JsonSchema, path: string, exceptions: Exceptions): Steps<void> {
   const { allOf, anyOf, oneOf, not, pattern } = schema;
   if (!exceptions.skipAnyOf) {
-    for (const [index, child] of anyOf.entries()) checkNested(walk, child, `${path}.anyOf[${index}]`);
+    for (const [index, child] of anyOf.entries()) yield* checkNested(walk, child, `${path}.anyOf[${index}]`);
   }
   for (const [index, child] of allOf.entries()) {
     const skipAnyOf = exceptions.skipFirstAllOf && index === 0;
-    checkNested(walk, child, `${path}.allOf[${index}]`, { ...NO_EXCEPTIONS, skipAnyOf });
+    yield* checkNested(walk, child, `${path}.allOf[${index}]`, { ...NO_EXCEPTIONS, skipAnyOf });
   }
-  for (const [index, child] of oneOf.entries()) checkNested(walk, child, `${path}.oneOf[${index}]`);
-  if (not !== undefined) checkNested(walk, not, `${path}.not`);
+  for (const [index, child] of oneOf.entries()) yield* checkNested(walk, child, `${path}.oneOf[${index}]`);
+  if (not !== undefined) yield* checkNested(walk, not, `${path}.not`);
   if (pattern !== undefined) checkPattern(walk, pattern, `${path}.pattern`);
 }
 
@@ -224,12 +231,19 @@ const FORBIDDEN_IN_LOGIC: readonly (readonly [member: keyof JsonSchema, name: st
 const isSet = (value: unknown): boolean =>
   value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 
-function checkNested(walk: Walk, schema: JsonSchema, path: string, exceptions = NO_EXCEPTIONS): void {
+function* checkNested(
+  walk: Walk,
+  schema: JsonSchema,
+  path: string,
+  exceptions: Exceptions = NO_EXCEPTIONS,
+): Steps<void> {
+  yield;
   const { faults, prefix } = walk;
-  checkLogic(walk, schema, path, exceptions);
+  yield* checkLogic(walk, schema, path, exceptions);
   const { items } = schema;
-  if (items !== undefined && !isSchemaList(items)) checkNested(walk, items, `${path}.items`);
-  for (const [name, child] of schema.properties) checkNested(walk, child, `${path}.properties[${name}]`);
+  if (items !== undefined && !isSchemaList(items)) yield* checkNested(walk, items, `${path}.items`);
+  for (const [name, child] of schema.properties)
+    yield* checkNested(walk, child, `${path}.properties[${name}]`);
   for (const [member, name, must] of FORBIDDEN_IN_LOGIC) {
     if (!isSet(schema[member])) continue;
     const shown = name.startsWith('-') ? `${prefix}${name.slice(1)}` : name;
@@ -241,17 +255,18 @@ function checkNested(walk: Walk, schema: JsonSchema, path: string, exceptions = 
 }
 
 /** Whatever logic speaks of must also be described outside of it. */
-function checkComplete(walk: Walk, schema: JsonSchema, path: string): void {
+function* checkComplete(walk: Walk, schema: JsonSchema, path: string): Steps<void> {
+  yield;
   for (const [name, child] of schema.properties) {
-    checkComplete(walk, child, `${path}.properties[${name}]`);
+    yield* checkComplete(walk, child, `${path}.properties[${name}]`);
   }
   const items = itemSchema(schema);
-  if (items !== undefined) checkComplete(walk, items, `${path}.items`);
+  if (items !== undefined) yield* checkComplete(walk, items, `${path}.items`);
   const additional = schema.additionalProperties;
   if (additional !== undefined && typeof additional !== 'boolean') {
-    checkComplete(walk, additional, `${path}.additionalProperties`);
+    yield* checkComplete(walk, additional, `${path}.additionalProperties`);
   }
-  for (const [child, at] of logicOf(schema, path)) checkDescribed(walk, child, schema, path, at);
+  for (const [child, at] of logicOf(schema, path)) yield* checkDescribed(walk, child, schema, path, at);
 }
 
 function logicOf(schema: JsonSchema, path: string): readonly (readonly [JsonSchema, string])[] {
@@ -262,25 +277,27 @@ function logicOf(schema: JsonSchema, path: string): readonly (readonly [JsonSche
   return not === undefined ? lists : [...lists, [not, `${path}.not`]];
 }
 
-function checkDescribed(
+function* checkDescribed(
   walk: Walk,
   nested: JsonSchema,
   structure: JsonSchema | undefined,
   path: string,
   nestedPath: string,
-): void {
+): Steps<void> {
+  yield;
   if (structure === undefined) {
     walk.faults.required(path, `because it is defined in ${nestedPath}`);
     return;
   }
-  for (const [child, at] of logicOf(nested, nestedPath)) checkDescribed(walk, child, structure, path, at);
+  for (const [child, at] of logicOf(nested, nestedPath))
+    yield* checkDescribed(walk, child, structure, path, at);
   const items = itemSchema(nested);
   if (items !== undefined) {
-    checkDescribed(walk, items, itemSchema(structure), `${path}.items`, `${nestedPath}.items`);
+    yield* checkDescribed(walk, items, itemSchema(structure), `${path}.items`, `${nestedPath}.items`);
   }
   for (const [name, child] of nested.properties) {
     const member = structure.properties.get(name);
     const at = `.properties[${name}]`;
-    checkDescribed(walk, child, member, `${path}${at}`, `${nestedPath}${at}`);
+    yield* checkDescribed(walk, child, member, `${path}${at}`, `${nestedPath}${at}`);
   }
 }

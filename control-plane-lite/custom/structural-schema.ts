@@ -6,8 +6,9 @@ import { createFaults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { StrategyContext } from '../resources/contract.ts';
 import { validateDefaults } from './default-rules.ts';
-import { type JsonSchema, readJsonSchema } from './json-schema.ts';
+import { type JsonSchema, readJsonSchema, readSchemaSteps } from './json-schema.ts';
 import { validateRoot, validateSchemaRules } from './schema-rules.ts';
+import { finish, finishInTurns, type Steps, type Turns } from './steps.ts';
 import { validateStructural } from './structural-rules.ts';
 
 /** Gate of rules in the expression language. */
@@ -19,20 +20,28 @@ export interface SchemaContext {
 }
 
 /** Every fault of one schema. `hasStatusPart`: the status is checked apart from the rest. */
-export function schemaFaults(
+export const schemaFaults = (
+  schema: JsonSchema,
+  path: string,
+  hasStatusPart: boolean,
+  context: SchemaContext,
+): readonly FieldError[] => finish(schemaFaultSteps(schema, path, hasStatusPart, context));
+
+/** The same in steps. */
+function* schemaFaultSteps(
   schema: JsonSchema,
   path: string,
   hasStatusPart: boolean,
   { vocabulary, gates }: SchemaContext,
-): readonly FieldError[] {
+): Steps<readonly FieldError[]> {
   const prefix = vocabulary.schemaExtensionPrefix;
   const faults = createFaults();
   validateRoot(faults, schema, path, hasStatusPart);
-  validateSchemaRules(faults, schema, path, { prefix, allowExpressions: gates.has(EXPRESSIONS_GATE) });
+  yield* validateSchemaRules(faults, schema, path, { prefix, allowExpressions: gates.has(EXPRESSIONS_GATE) });
   const before = faults.errors.length;
-  validateStructural(faults, schema, path, prefix);
+  yield* validateStructural(faults, schema, path, prefix);
   // Only a structural schema says what a default may be.
-  if (before === 0 && faults.errors.length === 0) validateDefaults(faults, schema, path, vocabulary);
+  if (before === 0 && faults.errors.length === 0) yield* validateDefaults(faults, schema, path, vocabulary);
   return unique(faults.errors);
 }
 
@@ -46,18 +55,30 @@ function unique(errors: readonly FieldError[]): readonly FieldError[] {
   });
 }
 
-/** Faults of the schemas of all versions, for the strategy of definitions. */
-export function definitionSchemaFaults(
+/** Faults of the schemas of all versions, in steps. */
+export function* definitionFaultSteps(
   { spec }: CustomResourceDefinition,
   context: Pick<StrategyContext, 'vocabulary' | 'gates'>,
-): readonly FieldError[] {
-  return spec.versions.flatMap(({ schema, subresources }, index) => {
-    if (schema?.openAPIV3Schema === undefined) return [];
+): Steps<readonly FieldError[]> {
+  const faults: FieldError[] = [];
+  for (const [index, { schema, subresources }] of spec.versions.entries()) {
+    if (schema?.openAPIV3Schema === undefined) continue;
     const path = `spec.versions[${index}].schema.openAPIV3Schema`;
-    const read = readJsonSchema(schema.openAPIV3Schema, context.vocabulary.schemaExtensionPrefix);
-    return schemaFaults(read, path, subresources?.status !== undefined, context);
-  });
+    const read = yield* readSchemaSteps(schema.openAPIV3Schema, context.vocabulary.schemaExtensionPrefix);
+    const found = yield* schemaFaultSteps(read, path, subresources?.status !== undefined, context);
+    for (const fault of found) faults.push(fault);
+  }
+  return faults;
 }
+
+/** Faults of the schemas of all versions, for the strategy of definitions. */
+export const createDefinitionCheck =
+  (createTurns: () => Turns) =>
+  (
+    definition: CustomResourceDefinition,
+    context: Pick<StrategyContext, 'vocabulary' | 'gates'>,
+  ): Promise<readonly FieldError[]> =>
+    finishInTurns(definitionFaultSteps(definition, context), createTurns());
 
 /** Whether a schema, or one in it, has rules in the expression language. */
 export function hasExpressions(schema: JsonSchema): boolean {

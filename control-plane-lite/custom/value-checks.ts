@@ -5,6 +5,7 @@ import { formatOf } from './formats.ts';
 import { itemSchema, type JsonSchema } from './json-schema.ts';
 import { compilePattern } from './pattern/compile.ts';
 import type { Pattern, StepBudget } from './pattern/matcher.ts';
+import type { Steps } from './steps.ts';
 
 /** Told of a fault at the place that is being looked at. `detail` follows the path: `in body …`. */
 export type Report = (kind: FieldErrorKind, detail: string, badValue?: unknown) => void;
@@ -39,8 +40,8 @@ export interface NestedChecks {
   readonly items: NestedChecks | undefined;
 }
 
-/** The schema's patterns must be expressions. */
-export function compileChecks(schema: JsonSchema): ValueChecks {
+/** The schema's patterns must be expressions. A step for each schema in the logic. */
+export function* compileChecks(schema: JsonSchema): Steps<ValueChecks> {
   return {
     ofText: textChecks(schema),
     ofNumber: numberChecks(schema),
@@ -48,27 +49,36 @@ export function compileChecks(schema: JsonSchema): ValueChecks {
     ofObject: objectChecks(schema),
     ofAny: schema.enum === undefined ? [] : [enumCheck(schema.enum)],
     required: schema.required,
-    logic: compileLogic(schema),
+    logic: yield* compileLogic(schema),
   };
 }
 
-function compileLogic({ allOf, anyOf, oneOf, not }: JsonSchema): Logic | undefined {
+function* compileLogic({ allOf, anyOf, oneOf, not }: JsonSchema): Steps<Logic | undefined> {
   if (allOf.length + anyOf.length + oneOf.length === 0 && not === undefined) return undefined;
   return {
-    allOf: allOf.map(compileNested),
-    anyOf: anyOf.map(compileNested),
-    oneOf: oneOf.map(compileNested),
-    not: not === undefined ? undefined : compileNested(not),
+    allOf: yield* compileEach(allOf),
+    anyOf: yield* compileEach(anyOf),
+    oneOf: yield* compileEach(oneOf),
+    not: not === undefined ? undefined : yield* compileNested(not),
   };
 }
 
-function compileNested(schema: JsonSchema): NestedChecks {
+function* compileEach(schemas: readonly JsonSchema[]): Steps<readonly NestedChecks[]> {
+  const made: NestedChecks[] = [];
+  for (const schema of schemas) made.push(yield* compileNested(schema));
+  return made;
+}
+
+function* compileNested(schema: JsonSchema): Steps<NestedChecks> {
+  yield;
   const items = itemSchema(schema);
+  const members = new Map<string, NestedChecks>();
+  for (const [name, child] of schema.properties) members.set(name, yield* compileNested(child));
   return {
     type: schema.type,
-    checks: compileChecks(schema),
-    members: new Map([...schema.properties].map(([name, child]) => [name, compileNested(child)])),
-    items: items === undefined ? undefined : compileNested(items),
+    checks: yield* compileChecks(schema),
+    members,
+    items: items === undefined ? undefined : yield* compileNested(items),
   };
 }
 

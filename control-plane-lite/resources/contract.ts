@@ -64,6 +64,8 @@ export interface Strategy {
   /** Keeps what an update may not change. The generic part (metadata, status kept where there is a status
    *  subresource, generation raised if spec changed) is done before. */
   readonly prepareForUpdate?: (draft: ApiObject, old: ApiObject, context: StrategyContext) => void;
+  /** Further faults, for which more has to be looked at than one turn of the event loop has time for. */
+  readonly validateInTurns?: (object: ApiObject, context: StrategyContext) => Promise<readonly FieldError[]>;
   /** Faults of the change; `validate` is called as well. */
   readonly validateUpdate?: (
     object: ApiObject,

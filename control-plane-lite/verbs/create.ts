@@ -62,7 +62,10 @@ export async function attemptCreate(
   const draft = await toDecidingVersion(resource, object);
   const base = decidingResource(resource);
   prepareForCreate(base, draft, context, newUid(deps));
-  const faults = withReadFaults(options, validateCreate(base, draft, context));
+  const found = validateCreate(base, draft, context);
+  const { validateInTurns } = base.strategy;
+  const late = validateInTurns === undefined ? [] : await validateInTurns(draft, context);
+  const faults = withReadFaults(options, [...found, ...late]);
   if (faults.length > 0) throw invalid(kindSubject(resource), draft.metadata.name ?? '', faults);
   const named = { ...ref, name: draft.metadata.name ?? '' };
   await deps.admission.validate(

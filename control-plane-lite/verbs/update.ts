@@ -252,7 +252,11 @@ async function prepare(
   const base = decidingResource(ref.resource);
   const subresource = options.subresource ?? '';
   prepareForUpdate(base, draft, old, context, subresource);
-  const faults = withReadFaults(options, validateUpdate(base, draft, old, context, subresource));
+  const found = validateUpdate(base, draft, old, context, subresource);
+  const { validateInTurns } = base.strategy;
+  const late =
+    validateInTurns === undefined || subresource !== '' ? [] : await validateInTurns(draft, context);
+  const faults = withReadFaults(options, [...found, ...late]);
   if (faults.length > 0) throw invalid(kindSubject(ref.resource), ref.name, faults);
   await deps.admission.validate(admissionRequest('UPDATE', ref, { object: draft, old }, options, caller));
   for (const text of base.strategy.warnings?.(draft, old) ?? []) caller.warn(text);

@@ -7,7 +7,8 @@ import { selectServed } from '../config/runtime-config.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { cleanupFinalizer } from '../custom/definition.ts';
 import { dropExpressions, expressionWarnings } from '../custom/expressions.ts';
-import { definitionSchemaFaults, EXPRESSIONS_GATE, hasRulesIn } from '../custom/structural-schema.ts';
+import { createDefinitionCheck, EXPRESSIONS_GATE, hasRulesIn } from '../custom/structural-schema.ts';
+import { createTurns } from '../openapi/turns.ts';
 import { builtinResources } from '../resources/builtin.ts';
 import type { ServiceAllocation } from '../resources/core/allocation/contract.ts';
 import { createServiceAllocation } from '../resources/core/allocation/service-allocation.ts';
@@ -37,7 +38,7 @@ export function createResources(
     ...coreKinds({ vocabulary, allocation, eventTtlSeconds: config.eventTtl / 1000 }),
     ...groupKinds({
       vocabulary,
-      schemaFaults: definitionSchemaFaults,
+      schemaFaults: createDefinitionCheck(createTurns),
       dropDisabled: dropExpressions,
       ...(gates.has(EXPRESSIONS_GATE) && {
         schemaWarnings: (definition) => expressionWarnings(definition, hasRulesIn(vocabulary)),

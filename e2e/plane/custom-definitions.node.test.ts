@@ -206,6 +206,22 @@ describe.each(VOCABULARY_NAMES)('definitions (%s)', (vocabulary) => {
     expect((await plane.get(crumbs)).body.items).toEqual([]);
   });
 
+  test('a definition of a megabyte is used as soon as it is established, and after a restart', async () => {
+    const member = (index: number): object => ({
+      type: 'object',
+      description: 'word '.repeat(150),
+      properties: { a: { type: 'string', pattern: `^[a-z]{1,${index + 1}}$` } },
+    });
+    const members = Array.from({ length: 1000 }, (_, index) => [`m${index}`, member(index % 50)] as const);
+    const shape = { plural: 'feasts', versions: [{ properties: Object.fromEntries(members) }] };
+    const feasts = await define(plane, shape);
+    expect((await feasts.create('a', { m0: { a: 'x' }, m1: { a: 'xx', b: 1 } })).status).toBe(201);
+    expect((await feasts.create('b', { m0: { a: 'xx' } })).status).toBe(422);
+    await plane.server.restart();
+    expect((await plane.get(`${feasts.collection()}/a`)).body).toMatchObject({ m1: { a: 'xx' } });
+    await plane.delete(feasts.path);
+  });
+
   test('objects survive a restart', async () => {
     const flans = await define(plane, {
       plural: 'flans',

@@ -24,6 +24,8 @@ export interface KindRules<T> extends Plain {
   readonly renamed?: (draft: Mutable<T>, oldName: string) => void;
   readonly prepareForUpdate?: (draft: Mutable<T>, old: T, context: StrategyContext) => void;
   readonly validate?: (faults: Faults, object: T, context: StrategyContext) => void;
+  /** Beside `validate`: what takes too long to be done at once. */
+  readonly validateInTurns?: (object: T, context: StrategyContext) => Promise<Faults['errors']>;
   /** Beside `validate`, of a new object. */
   readonly validateCreate?: (faults: Faults, object: T, context: StrategyContext) => void;
   /** Beside `validate`, of a changed object. */
@@ -40,6 +42,7 @@ export function kindStrategy<T>(rules: KindRules<T>): Strategy {
     renamed,
     prepareForUpdate,
     validate,
+    validateInTurns,
     validateCreate,
     validateUpdate,
     warnings,
@@ -60,6 +63,9 @@ export function kindStrategy<T>(rules: KindRules<T>): Strategy {
     }),
     ...(validate && {
       validate: (object, context) => collect((faults) => validate(faults, typed<T>(object), context)),
+    }),
+    ...(validateInTurns && {
+      validateInTurns: (object, context) => validateInTurns(typed<T>(object), context),
     }),
     ...(validateCreate && {
       validateCreate: (object, context) =>

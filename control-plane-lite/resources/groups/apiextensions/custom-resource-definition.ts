@@ -25,8 +25,12 @@ const STRATEGIES = ['None', 'Webhook'];
 export const CONVERSION_VERSIONS: readonly string[] = ['v1', 'v1beta1'];
 
 export interface DefinitionDeps {
-  /** Faults of the schemas of a definition: that they are structural, and fit one another. Default none. */
-  readonly schemaFaults?: (definition: Definition, context: StrategyContext) => readonly FieldError[];
+  /** Faults of the schemas of a definition: that they are structural, and fit one another. Takes its time. Default
+   *  none. */
+  readonly schemaFaults?: (
+    definition: Definition,
+    context: StrategyContext,
+  ) => Promise<readonly FieldError[]>;
   /** Leaves out what is not enabled. Changes the draft. */
   readonly dropDisabled?: (definition: Definition, context: StrategyContext) => void;
   /** Texts for Warning headers. */
@@ -171,7 +175,8 @@ function definitionEntry({ schemaFaults, dropDisabled, schemaWarnings }: Definit
         dropDisabled?.(draft, context);
         noteStorage(draft);
       },
-      validate(faults, object, context) {
+      ...(schemaFaults && { validateInTurns: schemaFaults }),
+      validate(faults, object) {
         const { metadata, spec } = object;
         const name = metadata?.name ?? '';
         if (name !== `${spec.names.plural}.${spec.group}`) {
@@ -179,9 +184,6 @@ function definitionEntry({ schemaFaults, dropDisabled, schemaWarnings }: Definit
         }
         validateSpec(faults, spec);
         validateStored(faults, object);
-        for (const { kind, field, detail, badValue } of schemaFaults?.(object, context) ?? []) {
-          faults.add(kind, field, detail, badValue);
-        }
       },
       validateCreate: (faults, object, { vocabulary }) => validateApproval(faults, object, vocabulary),
       validateUpdate(faults, object, old) {
