@@ -22,6 +22,8 @@ export interface ApiClientOptions {
   readonly timeoutMs?: number;
   /** For a client with many watches: requests share connections where the server can do so. Default false. */
   readonly multiplex?: boolean;
+  /** At once. Default 16; for a client with many watches whose server can't share connections, more. */
+  readonly connections?: number;
   /** Spoken where types have it and the server takes it. Default: JSON alone. */
   readonly protobuf?: WireForm;
 }
@@ -127,8 +129,11 @@ export function createSender(
   forms: WireForms,
 ): Sender {
   const credentials = createCredentials(deps, config);
-  const { multiplex = false } = options;
-  const transport = createTransport(config, { multiplex });
+  const { multiplex = false, connections } = options;
+  const transport = createTransport(config, {
+    multiplex,
+    ...(connections === undefined ? {} : { connections }),
+  });
   const once = createAttempt(transport, config, options, forms);
 
   const closing = new AbortController();

@@ -84,7 +84,7 @@ interface Kept {
 /** Keeps the connections of the newest certificate. Those of the one before end with the requests under way. */
 export function createTransport(
   config: Pick<ResolvedClientConfig, 'tls' | 'proxyUrl'>,
-  options: Pick<TransportTerms, 'multiplex'> = {},
+  options: Pick<TransportTerms, 'multiplex' | 'connections'> = {},
 ): Transport {
   let current: Kept | undefined;
   const retired = new Set<Kept>();

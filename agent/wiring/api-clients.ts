@@ -19,7 +19,7 @@ export interface ApiClients extends AsyncDisposable {
   readonly pace: Pace;
   /** Not paced, on connections of its own, with a short time limit. */
   readonly heartbeat: ApiClient;
-  /** Not paced: events have a limit of their own. */
+  /** Not paced: events have a limit of their own. The connection is that of all. */
   readonly events: ApiClient;
   /** By which they prove themselves, once the agent has got in. */
   readonly clientConfig: Promise<ResolvedClientConfig>;
@@ -27,6 +27,9 @@ export interface ApiClients extends AsyncDisposable {
    *  @throws CertificateError where there is none and never will be */
   run(signal: AbortSignal): Promise<void>;
 }
+
+/** One for the lease, one for the node's status: a server has thousands of agents, and pays for each connection. */
+const HEARTBEAT_CONNECTIONS = 2;
 
 /** An agent that has to get a certificate first does so in the background: other pods don't wait for it.
  *  @throws ClientConfigError, CertificateError */
@@ -74,8 +77,8 @@ export async function openApiClients(base: Base, stop: AbortSignal): Promise<Api
     api: pacedClient(unpaced, pace),
     unpaced,
     pace,
-    heartbeat: client({ timeoutMs: heartbeatTimeoutMs(config) }),
-    events: client({}),
+    heartbeat: client({ timeoutMs: heartbeatTimeoutMs(config), connections: HEARTBEAT_CONNECTIONS }),
+    events: unpaced,
     clientConfig: opening.then(({ clientConfig }) => clientConfig),
     run: (signal) => keepFresh(opening, signal),
     async [Symbol.asyncDispose]() {
