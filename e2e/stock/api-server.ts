@@ -10,6 +10,7 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startEtcd } from '#plane/store/testing/etcd.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { createTempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
 import type { Body } from '../plane/support.ts';
 import { type StockProcess, startStock } from './process.ts';
 
@@ -119,6 +120,10 @@ const flags = (dir: string, port: number, etcd: string): readonly string[] => [
 /** What controllers make in a namespace, without which no pod gets in. */
 async function furnish(server: StockServer): Promise<void> {
   const path = '/api/v1/namespaces/default';
+  // The server is ready before it has made its first namespaces.
+  for (const there of [path, `/api/v1/namespaces/${WORDS.systemNamespace}`]) {
+    await eventually(async () => (await server.call('GET', there)).status === 200);
+  }
   await server.create(`${path}/serviceaccounts`, { metadata: { name: 'default' } });
   const data = { 'ca.crt': server.authority.certificate };
   await server.create(`${path}/configmaps`, { metadata: { name: 'kube-root-ca.crt' }, data });

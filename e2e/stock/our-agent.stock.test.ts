@@ -1,6 +1,7 @@
 /** Our agent with upstream's API server: it gets in, is a node, runs pods and serves their logs and streams, and asks for
  *  nothing that a node may not have. */
 import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
@@ -93,6 +94,9 @@ describe('our agent with a stock API server', () => {
     expect(await ok(['exec', 'web', '--', 'cat', '/w/index.html'])).toBe('served');
     expect((await run(['exec', 'web', '--', 'sh', '-c', 'exit 5'])).code).toBe(5);
     expect(await ok(['exec', '-i', 'web', '--', 'wc', '-c'], { input: 'x'.repeat(100_000) })).toBe('100000');
+    await writeFile(`${kubectl.dir()}/file`, 'copied');
+    await ok(['cp', `${kubectl.dir()}/file`, 'web:/w/file']);
+    expect(await ok('exec web -- cat /w/file')).toBe('copied');
     await using forward = start(['port-forward', 'web', ':8080']);
     const [, port = ''] = /127\.0\.0\.1:(\d+)/.exec(await forward.line()) ?? [];
     expect(await (await fetch(`http://127.0.0.1:${port}/`)).text()).toBe('served\n');
@@ -172,6 +176,15 @@ describe('our agent with a stock API server', () => {
     await ok('delete pod polite --wait=false');
     expect(await following.line()).toBe('bye');
     await on.isGone('polite');
+  });
+
+  test('lets a client hear and talk to a container', async () => {
+    const talk = 'while read -r line; do echo "heard $line"; done';
+    await on.run('talker', { containers: [sh('c', talk, { stdin: true })] });
+    await on.shows('talker', isReady);
+    await using attached = start('attach -i talker');
+    attached.say('you\n');
+    expect(await attached.line()).toBe('heard you');
   });
 
   test('tells how a pod ended', async () => {

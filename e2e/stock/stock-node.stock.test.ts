@@ -1,6 +1,6 @@
 /** Upstream's node agent with our API server: it gets in by a token, gets pods from our controllers and our scheduler,
  *  and finds nothing wrong with what it is answered. */
-import { readlink } from 'node:fs/promises';
+import { readlink, rm, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Deployment } from '#api/schema/gen/apps-v1.ts';
 import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
@@ -9,7 +9,7 @@ import { isReady } from '../../testing/agent.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
-import { sh, WAIT } from '../lifecycle/support.ts';
+import { pod as manifest, sh, WAIT } from '../lifecycle/support.ts';
 import { type Program, startProgram } from '../plane-strangers/program/program.ts';
 import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
 import { requestsOf, type StockNode, startStockNode } from './stock-node.ts';
@@ -130,6 +130,7 @@ describe('a stock node with our API server', () => {
     const found = await eventually(isNodeReady, { timeoutMs: 30_000 });
     expect(found.status?.nodeInfo).toMatchObject({ [WORDS.nodeAgentVersionMember]: 'v1.20.2' });
     expect(await ok('get csr')).toMatch(/system:bootstrap:\S+ .*Approved,Issued/);
+    expect(await ok('get csinodes')).toContain(node.name);
     expect(await ok('get nodes')).toMatch(new RegExp(`^${node.name} +Ready `, 'm'));
   });
 
@@ -153,6 +154,9 @@ describe('a stock node with our API server', () => {
     expect((await run(['exec', '-n', NS, name, '--', 'sh', '-c', 'exit 5'])).code).toBe(5);
     const input = 'x'.repeat(100_000);
     expect(await ok(`exec -i -n ${NS} ${name} -- wc -c`, { input })).toBe('100000');
+    await writeFile(`${dir.path}/file`, 'copied');
+    await ok(`cp ${dir.path}/file ${NS}/${name}:/w/file`);
+    expect(await ok(`exec -n ${NS} ${name} -- cat /w/file`)).toBe('copied');
     await using forward = start(`port-forward -n ${NS} ${name} :8080`);
     const [, local = ''] = /127\.0\.0\.1:(\d+)/.exec(await forward.line()) ?? [];
     expect(await (await fetch(`http://127.0.0.1:${local}/`)).text()).toBe('version 1\n');
@@ -179,14 +183,43 @@ describe('a stock node with our API server', () => {
     const path = `/apis/apps/v1/namespaces/${NS}/deployments/web`;
     const changed = await server.call('PUT', path, deployment('2'));
     expect(changed.status).toBe(200);
-    expect(await ok(`rollout status -n ${NS} deployment/web --timeout=60s`)).toMatch(/successfully/);
     await settled('2');
+    expect(await ok(`rollout status -n ${NS} deployment/web --timeout=10s`)).toMatch(/successfully/);
   });
 
   test('runs a Job to its end', async () => {
     await ok(`create job -n ${NS} once --image=local/busybox:1 -- sh -c exit`);
     const done = await ok(`wait -n ${NS} --for=condition=complete job/once --timeout=15s`);
     expect(done).toContain('condition met');
+  });
+
+  test('shows its static pods as mirrors', async () => {
+    const file = `${node.manifestDir}/fixed.json`;
+    await writeFile(
+      file,
+      manifest('fixed', { containers: [sh('c', `echo fixed; ${WAIT}`)] }, { namespace: NS }),
+    );
+    const path = `${PATH}/pods/fixed-${node.name}`;
+    const mirror = await eventually(
+      async () => {
+        const found = await get<Pod>(path);
+        return isReady(found) && found;
+      },
+      { timeoutMs: 30_000 },
+    );
+    expect(mirror.metadata?.annotations?.[WORDS.configSource]).toBe('file');
+    expect(mirror.metadata?.ownerReferences?.[0]).toMatchObject({ kind: 'Node', name: node.name });
+    expect(await ok(`logs -n ${NS} fixed-${node.name}`)).toBe('fixed');
+    await rm(file);
+    const status = async (): Promise<number> => (await server.call('GET', path)).status;
+    await expect.poll(status, { timeout: 80_000, interval: 200 }).toBe(404);
+  });
+
+  test('ends a pod that is evicted, and gets another', async () => {
+    const [name = ''] = await settled('2');
+    const evicted = await server.call('POST', `${PATH}/pods/${name}/eviction`, { metadata: { name } });
+    expect(evicted.status).toBe(201);
+    expect(await settled('2')).not.toContain(name);
   });
 
   test('keeps its lease, and tells what happens', async () => {

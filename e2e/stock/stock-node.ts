@@ -43,6 +43,8 @@ export interface StockNode extends AsyncDisposable {
   readonly process: StockProcess;
   readonly cri: CriConnection;
   readonly pkiDir: string;
+  /** For static pods. */
+  readonly manifestDir: string;
 }
 
 export interface StockNodeOptions {
@@ -75,6 +77,7 @@ const flags = (
   `--cert-dir=${folder}/pki`,
   `--root-dir=${folder}/root`,
   `--volume-plugin-dir=${folder}/plugins`,
+  `--pod-manifest-path=${folder}/manifests`,
   `--hostname-override=${name}`,
   '--container-runtime=remote',
   `--port=${ports[0]}`,
@@ -89,6 +92,7 @@ const flags = (
   '--enforce-node-allocatable=',
   '--fail-swap-on=false',
   '--sync-frequency=5s',
+  '--file-check-frequency=1s',
   '--protect-kernel-defaults',
   '--make-iptables-util-chains=false',
   // Plugins would have a folder that cannot be chosen.
@@ -129,6 +133,8 @@ export async function startStockNode(server: Program, options: StockNodeOptions)
     await mkdir(file.slice(0, file.lastIndexOf('/')), { recursive: true });
     await writeFile(file, `${value}\n`);
   }
+  const manifestDir = `${folder}/manifests`;
+  await mkdir(manifestDir);
   const containerd = started.use(await startTestContainerd());
   const cri = connectRuntime({ endpoint: containerd.endpoint, log: silentLogger });
   started.defer(() => cri.close());
@@ -155,6 +161,7 @@ export async function startStockNode(server: Program, options: StockNodeOptions)
     process: stock,
     cri,
     pkiDir: `${folder}/pki`,
+    manifestDir,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }
