@@ -143,6 +143,33 @@ describe('a pod with claims goes', () => {
     expect(place([wanted], volumesOf([wanted], volumes))).toBe(expected);
   });
 
+  test.each<[string, PersistentVolumeClaim['metadata'] | undefined, string]>([
+    ['that is made for it', { uid: 'uid-new' }, 'n1'],
+    [
+      'that was made for another',
+      { uid: 'uid-old' },
+      both('PVC default/new-v was not created for pod default/new (pod is not owner)'),
+    ],
+    [
+      'that is still to be made',
+      undefined,
+      both('waiting for ephemeral volume controller to create the persistentvolumeclaim "new-v"'),
+    ],
+  ])('or not, with a claim %s', (_, owner, expected) => {
+    const reference = { apiVersion: 'v1', kind: 'Pod', name: 'new', uid: owner?.uid ?? '', controller: true };
+    const { metadata, ...rest } = claim('new-v', { storageClassName: 'made' });
+    const claims =
+      owner === undefined ? [] : [{ ...rest, metadata: { ...metadata, ownerReferences: [reference] } }];
+    const fleet = fleetOf([nodeObject('n1'), nodeObject('n2')], { volumes: volumesOf(claims, []) });
+    const asking = pod('new', {
+      volumes: [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec: {} } } }],
+    });
+    const decision = findNode(asking, fleet, { random: () => 0.99, start: 0 });
+    expect(decision.kind === 'node' ? decision.node.name : formatFailure(2, decision.failure.refusals)).toBe(
+      expected,
+    );
+  });
+
   test('nowhere if two claims would need the same volume', () => {
     const claims = [claim('c1'), claim('c2')];
     expect(place(claims, volumesOf(claims, [volume('v')]))).toBe(

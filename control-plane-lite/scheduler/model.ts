@@ -95,6 +95,8 @@ export interface PodShape {
   readonly containerCount: number;
   /** Names of claims. */
   readonly claims: readonly string[];
+  /** Those of them that are made for the pod itself. */
+  readonly madeClaims: readonly string[];
   readonly owner: OwnerRef | undefined;
 }
 

@@ -73,11 +73,16 @@ function readSpread(
     }));
 }
 
-function readClaims({ volumes = [] }: PodSpec, podName: string): readonly string[] {
-  return volumes.flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
-    if (persistentVolumeClaim !== undefined) return [persistentVolumeClaim.claimName];
-    return ephemeral === undefined ? [] : [`${podName}-${name}`];
-  });
+type Claims = Pick<PodShape, 'claims' | 'madeClaims'>;
+
+function readClaims({ volumes = [] }: PodSpec, podName: string): Claims {
+  const madeClaims = volumes.flatMap(({ name, ephemeral }) =>
+    ephemeral === undefined ? [] : [`${podName}-${name}`],
+  );
+  const others = volumes.flatMap(({ persistentVolumeClaim: claim }) =>
+    claim === undefined ? [] : [claim.claimName],
+  );
+  return { claims: [...others, ...madeClaims], madeClaims };
 }
 
 function controllerOf({ metadata }: Pod): OwnerRef | undefined {
@@ -87,7 +92,7 @@ function controllerOf({ metadata }: Pod): OwnerRef | undefined {
     : { apiVersion: found.apiVersion, kind: found.kind, name: found.name };
 }
 
-function readShape(pod: Pod, spec: PodSpec, claims: readonly string[]): PodShape {
+function readShape(pod: Pod, spec: PodSpec, claims: Claims): PodShape {
   const namespace = pod.metadata?.namespace ?? '';
   const { nodeAffinity, podAffinity, podAntiAffinity } = spec.affinity ?? {};
   const likely = likelyUse(spec);
@@ -116,13 +121,13 @@ function readShape(pod: Pod, spec: PodSpec, claims: readonly string[]): PodShape
     softSpread: readSpread(spec, 'ScheduleAnyway'),
     images: spec.containers.map(({ image = '' }) => withTag(image)),
     containerCount: spec.containers.length,
-    claims,
+    ...claims,
     owner: controllerOf(pod),
   };
 }
 
 /** Text that is the same for pods of the same shape. */
-function signatureOf(pod: Pod, spec: PodSpec, claims: readonly string[]): string {
+function signatureOf(pod: Pod, spec: PodSpec, claims: Claims): string {
   const parts = (containers: PodSpec['initContainers'] = []): unknown =>
     containers.map(({ image, resources, ports }) => [image, resources?.requests, ports]);
   const { metadata = {} } = pod;
@@ -130,7 +135,8 @@ function signatureOf(pod: Pod, spec: PodSpec, claims: readonly string[]): string
     metadata.namespace,
     metadata.labels,
     controllerOf(pod),
-    claims,
+    claims.claims,
+    claims.madeClaims,
     spec.priority,
     spec.preemptionPolicy,
     spec.nodeSelector,

@@ -1,7 +1,7 @@
 /** Volumes that the pod's claims are bound to must be reachable from the node: their node affinity and their zones.
  *  Claims that wait for their first consumer must find a volume there, or have one made.
  *  Source: upstream's volume binding and volume zone, release 1.24. */
-import type { PersistentVolume } from '#api/schema/gen/core-v1.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
 import { chooseVolumes, claimState } from '../claims.ts';
 import type { FleetView } from '../fleet.ts';
 import type { NodeInfo, PodInfo, Refusal } from '../model.ts';
@@ -32,22 +32,45 @@ function boundCheck({ metadata, spec }: PersistentVolume, { words }: FleetView):
   };
 }
 
+const isMadeFor = ({ metadata }: PersistentVolumeClaim, uid: string): boolean =>
+  metadata?.ownerReferences?.some(({ controller, uid: owner }) => controller === true && owner === uid) ===
+  true;
+
+/** The claim, or why the pod can't use it, wherever it goes. */
+function claimOf(
+  { shape, key, uid }: PodInfo,
+  name: string,
+  { volumes: known }: FleetView,
+): PersistentVolumeClaim | string {
+  const claim = known.claim(`${shape.namespace}/${name}`);
+  const isMade = shape.madeClaims.includes(name);
+  const quoted = JSON.stringify(name);
+  if (claim === undefined) {
+    return isMade
+      ? `waiting for ephemeral volume controller to create the persistentvolumeclaim ${quoted}`
+      : `persistentvolumeclaim ${quoted} not found`;
+  }
+  if (claim.metadata?.deletionTimestamp !== undefined) {
+    return `persistentvolumeclaim ${quoted} is being deleted`;
+  }
+  if (!isMade || isMadeFor(claim, uid)) return claim;
+  return `PVC ${shape.namespace}/${name} was not created for pod ${key} (pod is not owner)`;
+}
+
 const none = (refusal: Refusal): Prepared => ({ kind: 'none', refusal });
 
 export const volumes: Filter = {
   name: 'VolumeBinding',
   wokenBy: ['volumes', 'nodeAdded', 'nodeLabels'],
   looksAround: false,
-  prepare({ shape }: PodInfo, fleet) {
+  prepare(pod: PodInfo, fleet) {
+    const { shape } = pod;
     if (shape.claims.length === 0) return undefined;
     const checks: NodeCheck[] = [];
     const waiting: Parameters<typeof chooseVolumes>[0][number][] = [];
     for (const name of shape.claims) {
-      const claim = fleet.volumes.claim(`${shape.namespace}/${name}`);
-      if (claim === undefined || claim.metadata?.deletionTimestamp !== undefined) {
-        const why = claim === undefined ? 'not found' : 'is being deleted';
-        return none(lasting(`persistentvolumeclaim ${JSON.stringify(name)} ${why}`));
-      }
+      const claim = claimOf(pod, name, fleet);
+      if (typeof claim === 'string') return none(lasting(claim));
       const state = claimState(claim, fleet.volumes);
       if (state.kind === 'unbound') return none(NOT_BOUND);
       if (state.kind === 'lost') checks.push(() => LOST);
