@@ -12,6 +12,7 @@ import {
   desiredVolumes,
   type VolumeOperation,
 } from './decide.ts';
+import { createUseTracker, type UseTracker } from './in-use.ts';
 import { checkName, podDir, podsDir, subPathsDir, subPathTarget, volumeDir } from './layout.ts';
 import { createMounter, type Mounter } from './mounter.ts';
 import { createPodTasks, type PodTasks, until } from './pod-tasks.ts';
@@ -31,7 +32,7 @@ function uidOf(pod: Pod): string {
 type SetUpVolume = (pod: Pod, desired: DesiredVolume, signal: AbortSignal) => Promise<ActualVolume>;
 
 /** The work for one volume of one pod, independent of what was done before. */
-function createSetUp(host: VolumeHost, mounter: Mounter): SetUpVolume {
+function createSetUp(host: VolumeHost, mounter: Mounter, inUse: UseTracker): SetUpVolume {
   const { rootDir, clock, allocatable, vocabulary, accountToken } = host;
 
   function requestFor(pod: Pod, name: string, signal: AbortSignal): SourceRequest {
@@ -50,6 +51,7 @@ function createSetUp(host: VolumeHost, mounter: Mounter): SetUpVolume {
       volumeName: name,
       dir: (dirName) =>
         volumeDir(rootDir, { podUID, source: `${vocabulary.domain}~${dirName}`, volumeName: name }),
+      use: (source) => inUse.use(podUID, source, signal),
       fsGroup: security?.fsGroup,
       fsGroupOnRootMismatch: security?.fsGroupChangePolicy === 'OnRootMismatch',
       readOnly: false,
@@ -72,7 +74,8 @@ function createSetUp(host: VolumeHost, mounter: Mounter): SetUpVolume {
 
 export function createVolumeManager(host: VolumeHost, mounter: Mounter = createMounter()): VolumeManager {
   const { rootDir, log } = host;
-  const setUp = createSetUp(host, mounter);
+  const inUse = createUseTracker({ ...host, podsOnDisk: () => podsOnDisk(rootDir) });
+  const setUp = createSetUp(host, mounter, inUse);
   const tasks = createPodTasks();
   const actual = new Map<string, Map<string, ActualVolume>>();
 
@@ -108,11 +111,17 @@ export function createVolumeManager(host: VolumeHost, mounter: Mounter = createM
   }
 
   return {
+    inUse,
+
     async mountPod(pod, signal) {
       signal.throwIfAborted();
       const podUID = uidOf(pod);
       const desired = desiredVolumes(pod);
-      await execute(pod, decideSetUp(desired, volumesOf(podUID)), signal);
+      try {
+        await execute(pod, decideSetUp(desired, volumesOf(podUID)), signal);
+      } finally {
+        inUse.looked(podUID);
+      }
       const ready = volumesOf(podUID);
       return new Map(desired.map(({ name }) => [name, mountedOf(ready, name)]));
     },
@@ -130,6 +139,7 @@ export function createVolumeManager(host: VolumeHost, mounter: Mounter = createM
           actual.delete(podUID);
           await tearDownPod(mounter, dir);
         });
+        inUse.release(podUID);
       } catch (thrown) {
         throw tearDownError(podUID, thrown);
       }
@@ -137,16 +147,18 @@ export function createVolumeManager(host: VolumeHost, mounter: Mounter = createM
 
     ...createSubPathPart(rootDir, mounter, tasks),
 
-    async podsOnDisk() {
-      try {
-        const entries = await readdir(podsDir(rootDir), { withFileTypes: true });
-        return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-      } catch (thrown) {
-        if (errorCode(thrown) === 'ENOENT') return [];
-        throw thrown;
-      }
-    },
+    podsOnDisk: () => podsOnDisk(rootDir),
   };
+}
+
+async function podsOnDisk(rootDir: string): Promise<readonly string[]> {
+  try {
+    const entries = await readdir(podsDir(rootDir), { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
+  } catch (thrown) {
+    if (errorCode(thrown) === 'ENOENT') return [];
+    throw thrown;
+  }
 }
 
 function tearDownError(podUID: string, thrown: unknown): VolumeError {

@@ -19,6 +19,8 @@ export interface VolumeHost {
   readonly objects: ObjectReader;
   /** Whose objects a pod uses, where that depends on where the pod came from. */
   readonly objectsOf?: (pod: Pod) => ObjectReader;
+  /** Whether an API server is told which volumes are in use, and mounts wait until it knows. Default: false. */
+  readonly reportsVolumes?: boolean;
   /** A token of the pod's service account. Absent where nobody issues any. */
   readonly accountToken?: AccountTokenOf;
   readonly clock: Clock;
@@ -48,7 +50,21 @@ export interface SubPathRequest {
   readonly subPath: string;
 }
 
+/** Names of volumes that are attached to the node and in use by its pods. */
+export interface VolumesInUse {
+  /** Finds out what an earlier run left. Until then, nothing that was told before is taken back. */
+  begin(): Promise<void>;
+  /** What the node is to tell, in order.
+   *  @param told what it told last */
+  names(told: readonly string[]): readonly string[];
+  /** Takes note of what the server knows. */
+  reported(names: readonly string[]): void;
+  /** Calls the listener when the names may be others. Returns the function that ends this. */
+  onChange(listener: () => void): () => void;
+}
+
 export interface VolumeManager {
+  readonly inUse: VolumesInUse;
   /** Makes every volume that the pod's containers use ready. Safe to repeat; one operation a volume at a time.
    *  @throws VolumeError naming every volume that is not ready. */
   mountPod(pod: Pod, signal: AbortSignal): Promise<ReadonlyMap<string, MountedVolume>>;

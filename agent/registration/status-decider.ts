@@ -16,8 +16,8 @@ export interface StatusSources {
   readonly pressure?: () => Pressure;
   /** What else keeps the node from being ready, such as a shutdown. Default: nothing. */
   readonly troubles?: () => readonly string[];
-  /** Names of volumes in use; undefined while they are not known. Default: none are told. */
-  readonly volumesInUse?: () => readonly string[] | undefined;
+  /** Names of volumes in use, undefined while they are not known; given what was told last. Default: none are told. */
+  readonly volumesInUse?: (told: readonly string[]) => readonly string[] | undefined;
 }
 
 export interface StatusDeciderDeps extends StatusSources {
@@ -65,9 +65,9 @@ export function createStatusDecider(
   const { clock, readMachine, runtime } = deps;
   const listImages = createImageList(deps, mostImages);
 
-  async function inputs(signal: AbortSignal): Promise<StatusInputs> {
+  async function inputs(told: readonly string[], signal: AbortSignal): Promise<StatusInputs> {
     const [facts, images] = await Promise.all([readMachine(), listImages(signal)]);
-    const volumesInUse = deps.volumesInUse?.();
+    const volumesInUse = deps.volumesInUse?.(told);
     return {
       facts,
       runtimeVersion: runtime.version(),
@@ -78,5 +78,8 @@ export function createStatusDecider(
     };
   }
 
-  return async (node, signal) => decideStatus(node, await inputs(signal), rules, clock.now());
+  return async (node, signal) => {
+    const told = node.status?.volumesInUse ?? [];
+    return decideStatus(node, await inputs(told, signal), rules, clock.now());
+  };
 }

@@ -1,4 +1,5 @@
 /** The node on the API server, and the agent's events there, wired. */
+import type { VolumesInUse } from '#volumes/types.ts';
 import { createServerContact, type ServerContact } from '../api-client/server-contact.ts';
 import type { NodeAddresses } from '../certs/serving-names.ts';
 import { createApiEventSink } from '../events/api-sink.ts';
@@ -18,8 +19,8 @@ export interface ApiNode extends Pick<NodeRegistration, 'node' | 'whenNode'> {
   readonly addresses: NodeAddresses;
   /** For all that talk to the server. */
   readonly contact: ServerContact;
-  /** Until the signal fires. Never rejects. */
-  run(signal: AbortSignal): Promise<void>;
+  /** Tells which volumes are in use. Until the signal fires. Never rejects. */
+  run(volumes: VolumesInUse, signal: AbortSignal): Promise<void>;
 }
 
 export function createApiNode(
@@ -29,8 +30,11 @@ export function createApiNode(
 ): ApiNode {
   const { config, clock, log, node } = base;
   const contact = createServerContact({ clock, log });
+  let volumes: VolumesInUse | undefined;
   const registration = createNodeRegistration(
     {
+      volumesInUse: (told) => volumes?.names(told),
+      reported: ({ status }) => volumes?.reported(status?.volumesInUse ?? []),
       api,
       heartbeat,
       contact,
@@ -56,8 +60,13 @@ export function createApiNode(
       current: () => registration.node()?.status?.addresses ?? [],
       onChange: (listener) => registration.onChange(listener),
     },
-    async run(signal) {
+    async run(inUse, signal) {
+      volumes = inUse;
+      inUse.begin().catch((err: unknown) => {
+        log.warn({ err }, 'Pods of an earlier run could not be found; no volume is told to be free');
+      });
       const ends = [
+        inUse.onChange(() => registration.wake()),
         base.events.onEvent(sink.take),
         connection.onStateChange(() => registration.runtimeChanged()),
       ];

@@ -22,7 +22,7 @@ export interface ApiSide extends AsyncDisposable {
   readonly access: ServerAccess;
   /** Everything that goes on between the agent and the server, until the signal fires.
    *  @throws CertificateError where the agent never gets in */
-  run(podSide: Pick<PodSide, 'manager' | 'sources'>, signal: AbortSignal): Promise<void>;
+  run(podSide: Pick<PodSide, 'manager' | 'sources' | 'volumes'>, signal: AbortSignal): Promise<void>;
 }
 
 function accessOf(
@@ -72,7 +72,7 @@ export async function createApiSide(
       ended: (pod, status) => statuses.ended(pod, status),
     },
     access: accessOf(clients, apiNode),
-    async run({ manager, sources }, signal) {
+    async run({ manager, sources, volumes }, signal) {
       local = () =>
         manager.entries().flatMap(({ pod, status, origin }) => {
           const serverUID = origin.source === 'api' ? pod.metadata?.uid : mirrors.uidOf(pod);
@@ -104,7 +104,7 @@ export async function createApiSide(
         statuses.run(signal),
         objects.run(signal),
         mirrors.run(signal),
-        apiNode.run(signal),
+        apiNode.run(volumes.inUse, signal),
         clients.run(signal),
       ]);
       for (const end of ends) end();

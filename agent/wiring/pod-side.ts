@@ -68,6 +68,7 @@ export async function createPodSide(
     vocabulary,
     allocatable,
     ...(server === undefined ? {} : { accountToken: server.accountToken }),
+    reportsVolumes: server !== undefined && config.enableControllerAttachDetach,
   });
   const records = createRecordStore(join(rootDir, 'pods'));
   const memory = createProbeMemory({ log }, join(rootDir, 'pods'));

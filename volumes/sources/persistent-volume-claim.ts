@@ -86,6 +86,7 @@ async function setUpClaim(
   request: SourceRequest,
 ): Promise<ReadyVolume> {
   const persistentVolume = await findVolume(request, spec.claimName);
+  await request.use(persistentVolume.spec ?? {});
   const setUp = bindSource(plugins, persistentVolume);
   if ((persistentVolume.spec?.mountOptions ?? []).length > 0) {
     throw new VolumeSetupError(

@@ -1,5 +1,6 @@
 /** The one shape of every volume source. A source file exports one plugin; `table.ts` lists them. */
 import type { Clock } from '#api/kit/clock.ts';
+import type { AttachableSource } from '#api/meta/volume-names.ts';
 import type { LocalVolumeSource, PersistentVolume, Pod, VolumeSource } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { Mounter } from '../mounter.ts';
@@ -30,6 +31,9 @@ export interface SourceRequest {
   /** The volume's own directory for a source with this `dirName`; its parents are made by `ensureParent`.
    *  @throws VolumeSetupError */
   readonly dir: (dirName: string) => string;
+  /** To be called before a volume is mounted that may have to be attached. Resolves when it may be.
+   *  @throws VolumeSetupError */
+  readonly use: (source: AttachableSource) => Promise<void>;
   readonly fsGroup: number | undefined;
   /** The pod accepts that a root with the right group means that everything has it. */
   readonly fsGroupOnRootMismatch: boolean;
