@@ -1,4 +1,5 @@
 /** Which object owns which, kept from every change of every resource. Effects: none; state: its own. */
+import { isDeepStrictEqual } from 'node:util';
 import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
 import type { CacheChange, CachedObject } from '../../cache/contract.ts';
 import type { Resource } from '../../resources/contract.ts';
@@ -64,6 +65,14 @@ export function createOwnerGraph(): OwnerGraph {
     unlink(node);
   }
 
+  /** Most changes are of a status or a lease: nothing that is collected by. */
+  const isSettled = (node: Node, before: Node): boolean =>
+    !node.deleting &&
+    !before.deleting &&
+    node.owners.every(({ uid }) => nodes.has(uid)) &&
+    isDeepStrictEqual(node.owners, before.owners) &&
+    isDeepStrictEqual(node.finalizers, before.finalizers);
+
   const around = (node: Node): readonly string[] => [
     ...(dependents.get(node.uid) ?? []),
     ...node.owners.map(({ uid }) => uid).filter((uid) => nodes.has(uid)),
@@ -78,6 +87,7 @@ export function createOwnerGraph(): OwnerGraph {
         return before === undefined ? around(node) : [...around(node), ...around(before)];
       nodes.set(node.uid, node);
       link(node);
+      if (before !== undefined && isSettled(node, before)) return [];
       // Owners wait for dependents that go, or that no longer name them.
       const left =
         before === undefined ? [] : before.owners.map(({ uid }) => uid).filter((uid) => nodes.has(uid));

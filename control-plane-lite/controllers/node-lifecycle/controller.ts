@@ -1,5 +1,6 @@
 /** Notices nodes that fell silent, says so in their status and by taints, and sends pods away that do not put up with
  *  the taints. Source: upstream's node lifecycle controller and taint manager, release 1.24. */
+import { isDeepStrictEqual } from 'node:util';
 import { createTokenBucket, type TokenBucket } from '#api/kit/token-bucket.ts';
 import { createWorkQueue, type WorkQueue } from '#api/kit/work-queue.ts';
 import { formatTime } from '#api/meta/time.ts';
@@ -149,6 +150,17 @@ function createZoneLimits(deps: WorkloadDeps, fleet: () => Fleet): Parts['mayEmp
   };
 }
 
+/** Tells whether rates are others than at the last look: one node more or less in trouble rarely makes them so. */
+function createRateMemory(): (zones: ReturnType<Fleet['zones']>) => boolean {
+  let last: ReturnType<typeof evictionRates> = new Map();
+  return (zones) => {
+    const rates = evictionRates(zones);
+    const changed = !isDeepStrictEqual(rates, last);
+    last = rates;
+    return changed;
+  };
+}
+
 function queueOf(
   { clock, log }: WorkloadDeps,
   work: (key: string) => Promise<number | undefined>,
@@ -190,9 +202,12 @@ export async function runNodeLifecycle(
     {
       onNode: (name) => nodeQueue.add(name),
       onTaints: (name) => pods.on(name).forEach(({ key }) => podQueue.add(key)),
-      onReadiness: () => nodeQueue.add(EVERY_UNREADY),
+      onReadiness: () => {
+        if (ratesChanged(fleet.zones())) nodeQueue.add(EVERY_UNREADY);
+      },
     },
   );
+  const ratesChanged = createRateMemory();
   const mayEmpty = createZoneLimits(deps, () => fleet);
   const hands = createHands(deps, 'node-controller', signal);
   const parts: Parts = { deps, limits, nodeResource, podResource, hands, fleet, pods, mayEmpty };

@@ -47,6 +47,13 @@ export function followFleet(deps: FleetDeps, listener: FleetListener): Fleet {
   const nodes = new Map<string, FleetNode>();
   const signs = new Map<string, LastSign>();
   const leaseTimes = new Map<string, string>();
+  const zones = new Map<string, ZoneCount>();
+
+  function count({ zone, ready }: FleetNode, by: 1 | -1): void {
+    const { nodes: all, unready } = zones.get(zone) ?? { nodes: 0, unready: 0 };
+    if (all + by === 0) zones.delete(zone);
+    else zones.set(zone, { nodes: all + by, unready: unready + (ready ? 0 : by) });
+  }
 
   const read = (cached: CachedObject): FleetNode => {
     const node = typed<Node>(cached.object());
@@ -70,6 +77,7 @@ export function followFleet(deps: FleetDeps, listener: FleetListener): Fleet {
     }),
     deps.nodes.follow(({ type, current }) => {
       const before = nodes.get(current.name);
+      if (before !== undefined) count(before, -1);
       if (type === 'DELETED') {
         nodes.delete(current.name);
         signs.delete(current.name);
@@ -78,6 +86,7 @@ export function followFleet(deps: FleetDeps, listener: FleetListener): Fleet {
       }
       const now = read(current);
       nodes.set(current.name, now);
+      count(now, 1);
       listen(current.name);
       listener.onNode(current.name);
       if (before?.ready !== now.ready || before.zone !== now.zone) listener.onReadiness();
@@ -89,14 +98,7 @@ export function followFleet(deps: FleetDeps, listener: FleetListener): Fleet {
   return {
     get: (name) => nodes.get(name),
     lastSign: (name) => signs.get(name),
-    zones() {
-      const counts = new Map<string, { nodes: number; unready: number }>();
-      for (const { zone, ready } of nodes.values()) {
-        const count = counts.get(zone) ?? { nodes: 0, unready: 0 };
-        counts.set(zone, { nodes: count.nodes + 1, unready: count.unready + (ready ? 0 : 1) });
-      }
-      return counts;
-    },
+    zones: () => zones,
     unready: () => [...nodes.values()].filter(({ ready }) => !ready).map(({ cached }) => cached.name),
     close: () => following.forEach((each) => each.close()),
   };

@@ -1,11 +1,10 @@
 /** Services and the pods that they select. Follows the cache; a service is due when one of its pods changes. */
-
-import { matchesLabels } from '#api/meta/selectors.ts';
 import type { Service } from '#api/schema/gen/core-v1.ts';
 import type { CachedObject, ResourceCache, WatchHandle } from '../../cache/contract.ts';
 import type { Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { createOwners, type Owner } from '../workloads-kit/owners.ts';
+import { createLabelIndex } from './label-index.ts';
 
 export interface Services extends WatchHandle {
   get(key: string): Owner | undefined;
@@ -33,15 +32,12 @@ export function followServices(deps: ServicesDeps, { onService, onPods }: Servic
     },
     onChange: onService,
   });
-  const namespaces = new Map<string, Map<string, CachedObject>>();
+  const index = createLabelIndex();
 
   const following = deps.pods.follow(({ type, current }) => {
-    const pods = namespaces.get(current.namespace) ?? new Map<string, CachedObject>();
-    const before = pods.get(current.key);
-    if (type === 'DELETED') pods.delete(current.key);
-    else pods.set(current.key, current);
-    if (pods.size === 0) namespaces.delete(current.namespace);
-    else namespaces.set(current.namespace, pods);
+    const before = index.get(current.key);
+    if (before !== undefined) index.remove(before);
+    if (type !== 'DELETED') index.add(current);
     const labels = [...(before === undefined ? [] : [before.labels]), current.labels];
     const keys = labels.flatMap((each) => owners.matching(current.namespace, each)).map(({ key }) => key);
     for (const key of new Set(keys)) onPods(key);
@@ -49,12 +45,7 @@ export function followServices(deps: ServicesDeps, { onService, onPods }: Servic
 
   return {
     get: (key) => owners.get(key),
-    podsOf: ({ namespace, requirements }) =>
-      requirements.length === 0
-        ? []
-        : [...(namespaces.get(namespace)?.values() ?? [])].filter(({ labels }) =>
-            matchesLabels(requirements, labels),
-          ),
+    podsOf: ({ namespace, requirements }) => index.matching(namespace, requirements),
     close() {
       following.close();
       owners.close();

@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import type { CacheChange, CachedObject } from '../../cache/contract.ts';
+import type { Resource } from '../../resources/contract.ts';
+import { createOwnerGraph } from './graph.ts';
+
+// The graph hands it on, and looks at its prefix alone.
+const PODS = { storage: { prefix: 'pods' } } as unknown as Resource;
+
+interface Facts {
+  readonly owners?: readonly string[];
+  readonly finalizers?: readonly string[];
+  readonly deleting?: boolean;
+}
+
+function change(type: CacheChange['type'], uid: string, facts: Facts = {}): CacheChange {
+  const { owners = [], finalizers = [], deleting = false } = facts;
+  const metadata = {
+    uid,
+    ownerReferences: owners.map((owner) => ({ apiVersion: 'v1', kind: 'Pod', name: owner, uid: owner })),
+    finalizers,
+    ...(deleting ? { deletionTimestamp: '2026-01-01T00:00:00Z' } : {}),
+  };
+  const current: Partial<CachedObject> = { namespace: 'a', name: uid, object: () => ({ metadata }) as never };
+  return { type, current: current as CachedObject };
+}
+
+describe('what is to be looked at again', () => {
+  test('is an object that is new', () => {
+    const graph = createOwnerGraph();
+    expect(graph.apply(PODS, change('ADDED', 'child', { owners: ['gone'] }))).toEqual(['child']);
+  });
+
+  test('is nothing when only what others care for has changed', () => {
+    const graph = createOwnerGraph();
+    graph.apply(PODS, change('ADDED', 'owner'));
+    graph.apply(PODS, change('ADDED', 'child', { owners: ['owner'] }));
+    expect(graph.apply(PODS, change('MODIFIED', 'child', { owners: ['owner'] }))).toEqual([]);
+    expect(graph.apply(PODS, change('MODIFIED', 'owner'))).toEqual([]);
+  });
+
+  test('is an object whose owner is not there, whatever changed', () => {
+    const graph = createOwnerGraph();
+    graph.apply(PODS, change('ADDED', 'child', { owners: ['gone'] }));
+    expect(graph.apply(PODS, change('MODIFIED', 'child', { owners: ['gone'] }))).toEqual(['child']);
+  });
+
+  test('is the object and the owner that it left', () => {
+    const graph = createOwnerGraph();
+    graph.apply(PODS, change('ADDED', 'owner'));
+    graph.apply(PODS, change('ADDED', 'child', { owners: ['owner'] }));
+    expect(graph.apply(PODS, change('MODIFIED', 'child'))).toEqual(['child', 'owner']);
+  });
+
+  test('is everything around an object that goes', () => {
+    const graph = createOwnerGraph();
+    graph.apply(PODS, change('ADDED', 'owner'));
+    graph.apply(PODS, change('ADDED', 'child', { owners: ['owner'] }));
+    const leaving = { finalizers: ['wait'], deleting: true };
+    expect(graph.apply(PODS, change('MODIFIED', 'owner', leaving))).toEqual(['owner', 'child']);
+    expect(graph.apply(PODS, change('MODIFIED', 'owner', leaving))).toEqual(['owner', 'child']);
+    expect(graph.apply(PODS, change('DELETED', 'owner', leaving))).toEqual(['child', 'child']);
+  });
+});
