@@ -1,7 +1,7 @@
 /** Our agent with upstream's API server: it gets in, is a node, runs pods and serves their logs and streams, and asks for
  *  nothing that a node may not have. */
 import { randomUUID } from 'node:crypto';
-import { writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
@@ -150,6 +150,39 @@ describe('our agent with a stock API server', () => {
       user: { username: 'system:serviceaccount:default:default' },
     });
     expect(await on.inside(pod, `cat ${folder?.mountPath}/ca.crt`)).toBe(on.server.authority.certificate);
+  });
+
+  test('reads claims, volumes and runtime classes of its pods', async () => {
+    const size = { storage: '1Gi' };
+    const terms = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
+    await on.server.create(`/apis/node.${WORDS.apiGroupDomain}/v1/runtimeclasses`, {
+      metadata: { name: 'plain' },
+      handler: 'runc',
+    });
+    const claims = `${CORE}/persistentvolumeclaims`;
+    const claim = await on.server.create(claims, {
+      metadata: { name: 'claim' },
+      spec: { ...terms, volumeName: 'vol', resources: { requests: size } },
+    });
+    await on.server.create('/api/v1/persistentvolumes', {
+      metadata: { name: 'vol' },
+      spec: {
+        ...terms,
+        capacity: size,
+        hostPath: { path: `${on.agent.folder}/vol`, type: 'DirectoryOrCreate' },
+        claimRef: { namespace: 'default', name: 'claim', uid: claim.metadata.uid },
+      },
+    });
+    await on.server.call('PUT', `${claims}/claim/status`, { ...claim, status: { phase: 'Bound' } });
+    await on.run('keeper', {
+      runtimeClassName: 'plain',
+      volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'claim' } }],
+      containers: [
+        sh('c', `echo kept > /v/file; ${WAIT}`, { volumeMounts: [{ name: 'v', mountPath: '/v' }] }),
+      ],
+    });
+    await on.shows('keeper', isReady);
+    await expect.poll(() => readFile(`${on.agent.folder}/vol/file`, 'utf8').catch(String)).toBe('kept\n');
   });
 
   test('shows static pods as mirrors', async () => {

@@ -1,6 +1,6 @@
 /** Upstream's node agent with our API server: it gets in by a token, gets pods from our controllers and our scheduler,
  *  and finds nothing wrong with what it is answered. */
-import { readlink, rm, writeFile } from 'node:fs/promises';
+import { readFile, readlink, rm, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Deployment } from '#api/schema/gen/apps-v1.ts';
 import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
@@ -191,6 +191,36 @@ describe('a stock node with our API server', () => {
     await ok(`create job -n ${NS} once --image=local/busybox:1 -- sh -c exit`);
     const done = await ok(`wait -n ${NS} --for=condition=complete job/once --timeout=15s`);
     expect(done).toContain('condition met');
+  });
+
+  test('mounts a volume that our binder gave to a claim, in a runtime class', async () => {
+    const terms = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
+    const size = { storage: '1Gi' };
+    await create(`/apis/node.${WORDS.apiGroupDomain}/v1/runtimeclasses`, {
+      metadata: { name: 'plain' },
+      handler: 'runc',
+    });
+    await create('/api/v1/persistentvolumes', {
+      metadata: { name: 'vol' },
+      spec: { ...terms, capacity: size, hostPath: { path: `${dir.path}/vol`, type: 'DirectoryOrCreate' } },
+    });
+    await create(`${PATH}/persistentvolumeclaims`, {
+      metadata: { name: 'claim' },
+      spec: { ...terms, resources: { requests: size } },
+    });
+    await create(`${PATH}/pods`, {
+      metadata: { name: 'keeper' },
+      spec: {
+        runtimeClassName: 'plain',
+        terminationGracePeriodSeconds: 0,
+        volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'claim' } }],
+        containers: [
+          sh('c', `echo kept > /v/file; ${WAIT}`, { volumeMounts: [{ name: 'v', mountPath: '/v' }] }),
+        ],
+      },
+    });
+    const text = (): Promise<string> => readFile(`${dir.path}/vol/file`, 'utf8').catch(String);
+    await expect.poll(text, { timeout: 30_000, interval: 200 }).toBe('kept\n');
   });
 
   test('shows its static pods as mirrors', async () => {
