@@ -1,0 +1,249 @@
+/** What takes minutes: attachers that don't answer, nodes that don't let go, volumes that are gone. On a store in
+ *  memory, with a clock that the test moves. */
+import { setImmediate as turn } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { attachmentName, csiVolumeName } from '#api/meta/volume-names.ts';
+import type { Event } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createCache } from '../../cache/cache.ts';
+import { builtinResources } from '../../resources/builtin.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import { coreKinds } from '../../resources/core/table.ts';
+import { groupKinds } from '../../resources/groups/table.ts';
+import { createResourceRegistry } from '../../resources/registry.ts';
+import { typed } from '../../resources/view.ts';
+import { createMemoryStore } from '../../testing/memory-store.ts';
+import { createAdmissionChain } from '../../verbs/admit.ts';
+import { createVerbs } from '../../verbs/verbs.ts';
+import { controllerCaller } from '../caller.ts';
+import { runAttachDetach } from './controller.ts';
+
+const vocabulary = VOCABULARIES.plat;
+const { domain } = vocabulary;
+const STORAGE = `storage.${vocabulary.apiGroupDomain}`;
+const DRIVER = 'd.example';
+const UNIQUE = csiVolumeName(domain, DRIVER, 'h');
+const NAME = attachmentName(DRIVER, 'h', 'n');
+const PLURALS: readonly (readonly [string, string])[] = [
+  ['', 'pods'],
+  ['', 'nodes'],
+  ['', 'persistentvolumes'],
+  ['', 'persistentvolumeclaims'],
+  ['', 'events'],
+  [STORAGE, 'volumeattachments'],
+  [STORAGE, 'csidrivers'],
+  [STORAGE, 'csinodes'],
+];
+
+interface World extends AsyncDisposable {
+  put(plural: string, name: string, object: object, subresource?: 'status'): Promise<void>;
+  remove(plural: string, name: string): Promise<void>;
+  get(plural: string, name: string): ApiObject | undefined;
+  messages(): readonly string[];
+  pass(ms: number): Promise<void>;
+}
+
+async function begin(): Promise<World> {
+  const store = createMemoryStore();
+  const clock = createFakeClock();
+  const allocation = { repair: () => Promise.reject(new Error('no services here')) };
+  const kinds = {
+    ...coreKinds({ vocabulary, allocation: allocation as never, eventTtlSeconds: 3600 }),
+    ...groupKinds({ vocabulary }),
+  };
+  const gates = new Set<string>();
+  const registry = createResourceRegistry(builtinResources({ vocabulary, gates, kinds }));
+  const cache = createCache({ store, clock, log: silentLogger, random: () => 0.5 }, { flushMs: 0 });
+  const resources = new Map<string, Resource>();
+  for (const [group, plural] of PLURALS) {
+    const resource = registry.find(group, 'v1', plural);
+    if (resource === undefined) throw new Error(`no ${plural}`);
+    resources.set(plural, resource);
+    cache.resource(resource.storage, resource.strategy.selectableFields ?? {});
+  }
+  const stop = new AbortController();
+  await cache.start(stop.signal);
+  const admission = createAdmissionChain([]);
+  const track = (): void => undefined;
+  const verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track });
+  const deps = { registry, cache, verbs, clock, vocabulary, gates, log: silentLogger };
+  const running = runAttachDetach(deps, stop.signal);
+  const caller = controllerCaller('test', stop.signal);
+  const resource = (plural: string): Resource => {
+    const found = resources.get(plural);
+    if (found === undefined) throw new Error(`no ${plural}`);
+    return found;
+  };
+  const refOf = (plural: string, name: string): { resource: Resource; namespace: string; name: string } => ({
+    resource: resource(plural),
+    namespace: resource(plural).info.namespaced ? 'default' : '',
+    name,
+  });
+  const settle = async (): Promise<void> => {
+    for (let turns = 0; turns < 40; turns += 1) await turn();
+  };
+  const world: World = {
+    async put(plural, name, object, subresource) {
+      const ref = refOf(plural, name);
+      const { info, schema } = ref.resource;
+      await verbs.update(
+        ref,
+        (live) => {
+          const base: ApiObject = live ?? {
+            apiVersion: info.group === '' ? info.version : `${info.group}/${info.version}`,
+            kind: info.kind,
+            metadata: { name, ...(ref.namespace === '' ? {} : { namespace: ref.namespace }) },
+          };
+          const next = {
+            ...base,
+            ...object,
+            metadata: { ...base.metadata, ...(object as Partial<ApiObject>).metadata },
+          };
+          schema.applyDefaults(next);
+          return next;
+        },
+        {
+          dryRun: false,
+          fieldManager: 'test',
+          allowCreate: true,
+          ...(subresource === undefined ? {} : { subresource }),
+        },
+        caller,
+      );
+      await settle();
+    },
+    async remove(plural, name) {
+      await verbs.delete(refOf(plural, name), { dryRun: false, gracePeriodSeconds: 0 }, caller);
+      await settle();
+    },
+    get(plural, name) {
+      const { namespace } = refOf(plural, name);
+      const key = namespace === '' ? name : `${namespace}/${name}`;
+      return cache.resource(resource(plural).storage).get(key)?.object();
+    },
+    messages: () =>
+      [...items()].map(
+        (event) => `${event.involvedObject.name ?? ''}: ${event.message ?? ''} (${event.count ?? 0})`,
+      ),
+    async pass(ms) {
+      await clock.advance(ms);
+      await settle();
+    },
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await settle();
+      await running;
+    },
+  };
+  function* items(): Generator<Event> {
+    const page = cache.resource(resource('events').storage).list({ labels: [], fields: [] });
+    if (page instanceof Promise) throw new Error('the newest state is at hand');
+    for (const item of page.items) yield typed<Event>(item.object());
+  }
+  return world;
+}
+
+/** A node with a pod whose volume is asked for. */
+async function beginWithPod(): Promise<World> {
+  const world = await begin();
+  const annotations = { [`volumes.${domain}/controller-managed-attach-detach`]: 'true' };
+  await world.put('nodes', 'n', { metadata: { annotations } });
+  const spec = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
+  await world.put('persistentvolumeclaims', 'c', {
+    spec: { ...spec, volumeName: 'pv', resources: { requests: { storage: '1Gi' } } },
+  });
+  await world.put('persistentvolumeclaims', 'c', { status: { phase: 'Bound' } }, 'status');
+  const uid = world.get('persistentvolumeclaims', 'c')?.metadata.uid;
+  await world.put('persistentvolumes', 'pv', {
+    spec: {
+      ...spec,
+      capacity: { storage: '1Gi' },
+      claimRef: { namespace: 'default', name: 'c', uid },
+      csi: { driver: DRIVER, volumeHandle: 'h' },
+    },
+  });
+  await world.put('pods', 'p', {
+    spec: {
+      nodeName: 'n',
+      containers: [{ name: 'main', image: 'app' }],
+      volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }],
+    },
+  });
+  return world;
+}
+
+/** The same, attached, in use, and told of. */
+async function beginAttached(): Promise<World> {
+  const world = await beginWithPod();
+  await world.put('volumeattachments', NAME, { status: { attached: true } }, 'status');
+  const status = world.get('nodes', 'n')?.['status'];
+  expect(status).toMatchObject({ volumesAttached: [{ name: UNIQUE }] });
+  await world.put(
+    'nodes',
+    'n',
+    { status: { volumesInUse: [UNIQUE], volumesAttached: [{ name: UNIQUE, devicePath: '' }] } },
+    'status',
+  );
+  return world;
+}
+
+const isThere = (world: World): boolean => world.get('volumeattachments', NAME) !== undefined;
+
+describe('runAttachDetach', () => {
+  test('says every two minutes that an attacher does not answer', async () => {
+    await using world = await beginWithPod();
+    expect(isThere(world)).toBe(true);
+    await world.pass(119_000);
+    expect(world.messages()).toEqual([]);
+    await world.pass(1000);
+    const message = `p: AttachVolume.Attach failed for volume "pv" : timed out waiting for external-attacher of ${DRIVER} CSI driver to attach volume h`;
+    expect(world.messages()).toEqual([`${message} (1)`]);
+    await world.pass(120_000);
+    expect(world.messages()).toEqual([`${message} (2)`]);
+  });
+
+  test('takes a volume away from a node that uses it for six minutes after its last pod', async () => {
+    await using world = await beginAttached();
+    await world.remove('pods', 'p');
+    await world.pass(359_000);
+    expect(isThere(world)).toBe(true);
+    expect(world.get('nodes', 'n')?.['status']).toMatchObject({ volumesAttached: [{ name: UNIQUE }] });
+    await world.pass(1000);
+    expect(isThere(world)).toBe(false);
+    expect(world.get('nodes', 'n')?.['status']).not.toHaveProperty('volumesAttached');
+  });
+
+  test('counts anew where a pod came meanwhile', async () => {
+    await using world = await beginAttached();
+    const spec = world.get('pods', 'p')?.['spec'];
+    await world.remove('pods', 'p');
+    await world.pass(300_000);
+    await world.put('pods', 'q', { spec });
+    await world.remove('pods', 'q');
+    await world.pass(300_000);
+    expect(isThere(world)).toBe(true);
+    await world.pass(60_000);
+    expect(isThere(world)).toBe(false);
+  });
+
+  test('waits as long for a node that is gone', async () => {
+    await using world = await beginAttached();
+    await world.remove('nodes', 'n');
+    await world.pass(359_000);
+    expect(isThere(world)).toBe(true);
+    await world.pass(1000);
+    expect(isThere(world)).toBe(false);
+  });
+
+  test('waits as long where the volume itself is gone', async () => {
+    await using world = await beginAttached();
+    await world.put('persistentvolumes', 'pv', { metadata: { finalizers: [] } });
+    await world.remove('persistentvolumes', 'pv');
+    await world.pass(359_000);
+    expect(isThere(world)).toBe(true);
+    await world.pass(1000);
+    expect(isThere(world)).toBe(false);
+  });
+});
