@@ -51,6 +51,36 @@ describe('ps and get', () => {
     expect(out).toMatch(/^ {2}spec\.containers\[0\]\.image: Required value/m);
   });
 
+  test('tells what is used, in plain lines where there is no terminal', async () => {
+    const { code, out } = await run(['top', '--containers']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^node n1 +up /m);
+    expect(out).toMatch(/^cpu +\[[#-]+\] +\d+% +\d+m of \d+m$/m);
+    expect(out).toMatch(/^memory +\[[#!-]+\] +\d+% +\S+ of \S+ +evicts when memory\.available < 100Mi$/m);
+    expect(out).toMatch(/^default +web-n1 +\d+m +\S+Ki +\S+/m);
+    expect(out).toMatch(/^ +main +\d+m +\S+Ki/m);
+    expect(out).not.toContain('\u001B');
+    expect((await run(['top', '--sort=x'])).code).not.toBe(0);
+  });
+
+  test('tells what is used again and again in a terminal, and gives that back', async () => {
+    const inner = `stty rows 40 cols 120; exec '${process.execPath}' '${CLI}' top --interval 1s`;
+    const child = spawn('script', ['-qec', inner, '/dev/null'], {
+      env: { ...process.env, NODEAGENT_SOCKET: agent.socket },
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    let seen = '';
+    child.stdout.on('data', (chunk: Buffer) => (seen += chunk.toString()));
+    const screens = (): number => seen.split('\u001B[H').length - 1;
+    await eventually(() => screens() >= 2, { what: 'two screens' });
+    const ended = once(child, 'exit');
+    child.stdin.write('\u0003');
+    await ended;
+    expect(seen).toMatch(/node n1 +up /);
+    expect(seen.startsWith('\u001B[?25l')).toBe(true);
+    expect(seen.trimEnd()).toContain('\u001B[?25h');
+  });
+
   test('shows a pod whole', async () => {
     const { code, out } = await run(['get', 'pod', 'web', '-o', 'yaml']);
     expect(code).toBe(0);

@@ -12,6 +12,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   { name: 'get', summary: 'show pods, events or configuration objects', load: () => import('./get.ts') },
   { name: 'describe', summary: 'tell everything about one pod', load: () => import('./describe.ts') },
   { name: 'events', summary: 'tell what happened', load: () => import('./events.ts') },
+  { name: 'top', summary: 'show what the node and its pods use', load: () => import('./top.ts') },
   { name: 'logs', summary: 'print what a container wrote', load: () => import('./logs.ts') },
   { name: 'exec', summary: 'run a command in a container', load: () => import('./exec.ts') },
   { name: 'attach', summary: 'join the process of a container', load: () => import('./attach.ts') },

@@ -6,6 +6,8 @@ import type { Terminal } from './terminal.ts';
 export interface Output {
   /** Resolves when the chunk is on its way; rejects when nobody reads any more. */
   write(chunk: string | Uint8Array): Promise<void>;
+  /** Its size in characters, if it is a terminal. */
+  readonly terminal?: () => { readonly columns: number; readonly rows: number };
 }
 
 /** Standard input. */

@@ -23,6 +23,7 @@ function createOutput(stream: NodeJS.WriteStream): Output {
   // A reader that went away is told to the one who writes; without a listener it would end the process.
   stream.on('error', () => undefined);
   return {
+    ...(stream.isTTY ? { terminal: () => ({ columns: stream.columns, rows: stream.rows }) } : {}),
     write: (chunk) =>
       new Promise((resolve, reject) => {
         stream.write(chunk, (error) => (error === null || error === undefined ? resolve() : reject(error)));

@@ -29,6 +29,8 @@ export interface LocalApiDeps extends StreamRouteDeps {
   readonly addEphemeralContainer: (entry: PodEntry, text: string, signal: AbortSignal) => Promise<PodEntry>;
   /** The configuration as `--config` would take it. */
   readonly config: () => unknown;
+  /** What the node and its pods use. */
+  readonly summary: () => Promise<unknown>;
   /** Every setting with its value and origin as texts. */
   readonly settings: () => readonly object[];
   /** Calls the listener whenever a pod may have changed. @returns a function that ends the subscription */
@@ -111,6 +113,7 @@ export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
       },
     },
     { method: 'GET', path: '/config', handle: () => json({ settings: deps.settings() }) },
+    { method: 'GET', path: '/stats/summary', handle: async () => json(await deps.summary()) },
     { method: 'GET', path: '/configz', handle: () => json(deps.config()) },
     { method: 'GET', path: '/version', handle: async () => json(await deps.version()) },
     { method: 'GET', path: '/healthz', handle: () => ({ kind: 'text', text: 'ok' }) },

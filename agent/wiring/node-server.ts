@@ -7,7 +7,7 @@ import { type CreateReview, createReviews, type Reviews } from '../server/node/r
 import { watchFiles } from '../server/node/watched-files.ts';
 import { attachUrl, execUrl, portForwardUrl, runningContainer } from '../server/stream-urls.ts';
 import type { Base } from './base.ts';
-import { createNodeStats, type NodeStatsParts } from './node-stats.ts';
+import type { NodeStatsParts } from './node-stats.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import type { ServerAccess } from './servers.ts';
@@ -23,11 +23,11 @@ export async function startNode(
   runtimeSide: RuntimeSide,
   podSide: PodSide,
   access: ServerAccess | undefined,
+  stats: NodeStatsParts,
 ): Promise<NodeServer> {
   const { config, vocabulary, log, node } = base;
   const { authentication, authorization } = config;
-  const stats = await createNodeStats(base, runtimeSide, podSide);
-  const server = await startNodeServer(await serverDeps(base, runtimeSide, podSide, access, stats), {
+  return startNodeServer(await serverDeps(base, runtimeSide, podSide, access, stats), {
     address: config.address,
     port: config.port,
     readOnlyPort: config.readOnlyPort,
@@ -49,13 +49,6 @@ export async function startNode(
     log.error({ port: config.port, readOnlyPort: config.readOnlyPort }, 'Node server was not started');
     throw cause;
   });
-  return {
-    ...server,
-    async close() {
-      stats.close();
-      await server.close();
-    },
-  };
 }
 
 async function serverDeps(

@@ -14,6 +14,7 @@ import { attachUrl, execUrl, portForwardUrl } from '../server/stream-urls.ts';
 import { parseKindWord } from '../sources/applied.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
+import type { NodeStatsParts } from './node-stats.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 
@@ -34,7 +35,11 @@ export async function startServers(
   access?: ServerAccess,
 ): Promise<readonly Pick<RunningServer, 'close'>[]> {
   const { config, log } = base;
-  const servers: Pick<RunningServer, 'close'>[] = [await startLocalApi(base, runtimeSide, podSide)];
+  const stats = createStatsOnce(base, runtimeSide, podSide);
+  const servers: Pick<RunningServer, 'close'>[] = [
+    await startLocalApi(base, runtimeSide, podSide, stats.get),
+    stats,
+  ];
   if (config.healthzPort > 0) {
     const { healthzBindAddress: address, healthzPort: port } = config;
     servers.push(await serveHttp({ log, routes: healthRoutes() }, { kind: 'tcp', address, port }));
@@ -42,15 +47,40 @@ export async function startServers(
   if (runsNodeServer(config, base.origins, access !== undefined)) {
     // It takes memory that a node without it has better uses for.
     const { startNode } = await import('./node-server.ts');
-    servers.push(await startNode(base, runtimeSide, podSide, access));
+    servers.push(await startNode(base, runtimeSide, podSide, access, await stats.get()));
   }
   return servers;
+}
+
+interface StatsOnce {
+  readonly get: () => Promise<NodeStatsParts>;
+  readonly close: () => Promise<void>;
+}
+
+/** Loaded when somebody asks for the first time. */
+function createStatsOnce(base: Base, runtimeSide: RuntimeSide, podSide: PodSide): StatsOnce {
+  let made: Promise<NodeStatsParts> | undefined;
+  const make = async (): Promise<NodeStatsParts> => {
+    const { createNodeStats } = await import('./node-stats.ts');
+    return createNodeStats(base, runtimeSide, podSide);
+  };
+  return {
+    get() {
+      made ??= make();
+      return made;
+    },
+    async close() {
+      const parts = await made;
+      parts?.close();
+    },
+  };
 }
 
 function startLocalApi(
   base: Base,
   { connection, identity, view }: RuntimeSide,
   { manager, objects, sources, applied }: PodSide,
+  stats: StatsOnce['get'],
 ): Promise<RunningServer> {
   const { config, log, vocabulary } = base;
   const { podLogsDir } = config;
@@ -80,6 +110,7 @@ function startLocalApi(
     addEphemeralContainer: (entry, text, signal) =>
       addEphemeralContainer({ manager, ...ephemeralRules(base) }, entry, text, signal),
     config: () => configzBody(config),
+    summary: async () => (await stats()).collect('rates'),
     settings: () => effectiveSettings(config, base.origins),
     onPodChange: base.changes.subscribe,
     onEvent: (listener) => base.events.onEvent(listener),
