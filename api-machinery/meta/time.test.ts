@@ -57,6 +57,18 @@ describe('formats', () => {
 
   const times = fc.bigInt({ min: -62_135_596_800n * 10n ** 9n, max: 253_402_300_799n * 10n ** 9n });
 
+  it('has the days that the calendar has', () => {
+    const day = fc.integer({ min: -719_000, max: 2_932_896 });
+    const daysOf = (...dates: readonly string[]) => dates.map((date) => Date.parse(date) / 86_400_000);
+    const edges = daysOf('1970-01-01', '2000-02-29', '2000-03-01', '2100-02-28', '2100-03-01', '9999-12-31');
+    fc.assert(
+      fc.property(fc.oneof(day, fc.constantFrom(...edges)), fc.nat(86_399), (days, seconds) => {
+        const ms = (days * 86_400 + seconds) * 1000;
+        expect(formatTime(ms)).toBe(`${new Date(ms).toISOString().slice(0, 19)}Z`);
+      }),
+    );
+  });
+
   it('round-trips nanoseconds', () => {
     fc.assert(
       fc.property(times, (nanos) => {
