@@ -246,6 +246,16 @@ describe('our agent with a stock API server', () => {
     expect([...names].toSorted()).toEqual(['system:bootstrap:abcdef', `system:node:${NODE}`]);
   });
 
+  test('speaks protobuf', async () => {
+    const metrics = await ok('get --raw /metrics');
+    // Nobody else writes leases; the test reads some.
+    const ofLeases = metrics
+      .split('\n')
+      .filter((line) => /^apiserver_request_total.*resource="leases".*verb="P/.test(line));
+    const types = new Set(ofLeases.map((line) => /contentType="([^"]*)"/.exec(line)?.[1]));
+    expect([...types]).toEqual([WORDS.protobufContentType]);
+  });
+
   test('goes on when the server was away, and hears what happened meanwhile', async () => {
     const before = await on.shows('reader', isReady);
     await on.server.process.stop('SIGKILL');
