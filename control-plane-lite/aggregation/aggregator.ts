@@ -9,6 +9,7 @@ import type { Cache } from '../cache/contract.ts';
 import type { OtherContent } from '../controllers/namespaces/conditions.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
 import type { ApiRequest, ApiResponse, Handler, RequestInfo } from '../http/contract.ts';
+import type { OtherDocuments } from '../openapi/others.ts';
 import type { Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
@@ -19,6 +20,7 @@ import { createAvailabilityQueue } from './availability-controller.ts';
 import { checkDiscovery } from './check-discovery.ts';
 import { forwardTo } from './forward.ts';
 import { createRemoteContent } from './remote-content.ts';
+import { createRemoteDocuments, type RemoteDocuments } from './remote-documents.ts';
 import { createRemoteAgent, createWayFinder, remoteTls, type Way } from './remote-server.ts';
 import { createServiceSource } from './service-source.ts';
 
@@ -53,6 +55,8 @@ export interface Aggregator {
   readonly apis: () => Iterable<RemoteApi>;
   /** What the servers have in namespaces. */
   readonly content: OtherContent;
+  /** What the servers say of themselves. */
+  readonly documents: OtherDocuments;
   /** Asks the servers, and shows what comes of it, until the signal fires. */
   readonly run: (signal: AbortSignal) => Promise<void>;
   /** Connections and following end. */
@@ -63,13 +67,19 @@ function createQueue(
   deps: AggregatorDeps,
   table: () => ApiTable,
   findWay: (api: RemoteApi) => Way,
+  refresh: RemoteDocuments['refresh'],
 ): WorkQueue {
   return createAvailabilityQueue({
     ...deps,
     find: (name) => table().get(name),
     findWay,
-    check: (api, address, signal) =>
-      checkDiscovery({ api, address, tls: remoteTls(api, deps.identity) }, deps.vocabulary, signal),
+    async check(api, address, signal) {
+      const tls = remoteTls(api, deps.identity);
+      const result = await checkDiscovery({ api, address, tls }, deps.vocabulary, signal);
+      // Nobody waits for documents.
+      if (result.kind === 'answered') void refresh(api, address);
+      return result;
+    },
     onResources: (api, found) => table().setResources(api, found),
   });
 }
@@ -80,7 +90,17 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
   const findWay = createWayFinder((ref) => services.stateOf(ref), options.direct);
   const forwarding = { ...options, findWay, identity, agent, clock, domain: vocabulary.apiGroupDomain };
   // What is made below is asked for when there is work only.
-  const queue = createQueue(deps, () => table, findWay);
+  const ending = new AbortController();
+  const documents = createRemoteDocuments({
+    apis: () => table.all(),
+    get: (name) => table.get(name),
+    findWay,
+    identity,
+    vocabulary,
+    log: deps.log,
+    signal: ending.signal,
+  });
+  const queue = createQueue(deps, () => table, findWay, documents.refresh);
   const table: ApiTable = createApiTable({
     cache: cache.resource(deps.resource.storage),
     // The core group, and the one by which all this is set up, are never another's.
@@ -122,8 +142,10 @@ export function createAggregator(deps: AggregatorDeps, options: AggregatorOption
       findWay,
       identity,
     }),
+    documents,
     run: (signal) => queue.run(signal),
     close() {
+      ending.abort(new Error('server is stopping'));
       table.close();
       services.close();
       agent.destroy();

@@ -17,11 +17,15 @@ export interface Question {
   readonly user: UserInfo;
   /** JSON. */
   readonly body?: object;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Of the answer. */
+  readonly mostBytes?: number;
 }
 
 export interface Answer {
   readonly status: number;
   readonly body: Buffer;
+  readonly etag?: string;
 }
 
 const TIMEOUT_MS = 5000;
@@ -29,10 +33,11 @@ const MOST_BYTES = 16 * 1024 * 1024;
 
 /** @throws Error that says why there is no answer */
 export function ask(question: Question, signal: AbortSignal): Promise<Answer> {
-  const { address, tls, method = 'GET', path, user, body } = question;
+  const { address, tls, method = 'GET', path, user, body, mostBytes = MOST_BYTES } = question;
   const headers = {
     ...userHeaders(user),
     accept: 'application/json',
+    ...question.headers,
     ...(body === undefined ? {} : { 'content-type': 'application/json' }),
   };
   const late = AbortSignal.timeout(TIMEOUT_MS);
@@ -45,11 +50,15 @@ export function ask(question: Question, signal: AbortSignal): Promise<Answer> {
       let size = 0;
       response.on('data', (chunk: Buffer) => {
         size += chunk.length;
-        if (size > MOST_BYTES) response.destroy(new Error(`the answer is larger than ${MOST_BYTES} bytes`));
+        if (size > mostBytes) response.destroy(new Error(`the answer is larger than ${mostBytes} bytes`));
         else chunks.push(chunk);
       });
       response.on('error', fail);
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks) }));
+      response.on('end', () => {
+        const { statusCode: status = 0, headers: answered } = response;
+        const { etag } = answered;
+        resolve({ status, body: Buffer.concat(chunks), ...(etag === undefined ? {} : { etag }) });
+      });
     });
     outgoing.on('error', fail);
     outgoing.end(body === undefined ? undefined : JSON.stringify(body));

@@ -1,4 +1,5 @@
 /** What `/openapi/v2`, `/openapi/v3` and the paths below it answer. */
+import { createHash } from 'node:crypto';
 import { StatusError } from '#api/meta/status-error.ts';
 import { matches, parseAccept } from '../content/negotiation.ts';
 import { answerKept, kept } from '../discovery/etag.ts';
@@ -8,6 +9,7 @@ import { apiVersionOf } from '../resources/facts.ts';
 import { outline2, outline3 } from './documents.ts';
 import { createFingerprint, type Fingerprint } from './fingerprints.ts';
 import { jsonPieces } from './json-pieces.ts';
+import { mergeExtracts, type OtherDocuments } from './others.ts';
 import { protobufPieces } from './protobuf-pieces.ts';
 import type { OpenApiDeps } from './routes.ts';
 import { createDocumentStore } from './store.ts';
@@ -40,13 +42,21 @@ const documentPath = ({ info }: Resource): string =>
   `${info.group === '' ? 'api' : 'apis'}/${apiVersionOf(info)}`;
 
 interface Document3 {
+  /** Empty: another server has it. */
   readonly resources: readonly Resource[];
   readonly hash: string;
 }
 
+const NO_OTHERS: OtherDocuments = {
+  generation: 0,
+  extracts: () => [],
+  documents3: () => new Map(),
+  fetch3: () => Promise.reject(new Error('there are no other servers')),
+};
+
 /** What is described as of now, by path; counted again only after a change. */
-function createIndex(registry: OpenApiDeps['registry'], fingerprint: Fingerprint) {
-  let generation = -1;
+function createIndex(registry: OpenApiDeps['registry'], fingerprint: Fingerprint, others: OtherDocuments) {
+  let generation = '';
   let documents: Promise<ReadonlyMap<string, Document3>> | undefined;
 
   async function count(): Promise<ReadonlyMap<string, Document3>> {
@@ -58,34 +68,42 @@ function createIndex(registry: OpenApiDeps['registry'], fingerprint: Fingerprint
       listed.push(resource);
     }
     const counted = new Map<string, Document3>();
-    for (const path of [...byPath.keys()].toSorted()) {
+    const theirs = others.documents3();
+    for (const path of [...new Set([...byPath.keys(), ...theirs.keys()])].toSorted()) {
       const resources = byPath.get(path) ?? [];
-      counted.set(path, { resources, hash: await fingerprint(resources) });
+      const hash = resources.length === 0 ? theirs.get(path)?.hash : await fingerprint(resources);
+      if (hash !== undefined) counted.set(path, { resources, hash });
     }
     return counted;
   }
 
   return (): Promise<ReadonlyMap<string, Document3>> => {
-    if (documents === undefined || generation !== registry.generation) {
-      generation = registry.generation;
+    const now = `${registry.generation}/${others.generation}`;
+    if (documents === undefined || generation !== now) {
+      generation = now;
       documents = count();
     }
     return documents;
   };
 }
 
+const EMPTY = Buffer.alloc(0);
+const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
 const urlOf = (path: string, hash: string): string => `/openapi/v3/${path}?hash=${hash}`;
 
-export function createAnswers({ vocabulary, registry, product }: OpenApiDeps): Answers {
+export function createAnswers({ vocabulary, registry, product, others = NO_OTHERS }: OpenApiDeps): Answers {
   const fingerprint = createFingerprint({ program: `${product} ${vocabulary.name}` });
-  const index = createIndex(registry, fingerprint);
+  const index = createIndex(registry, fingerprint, others);
   const store = createDocumentStore();
 
   async function answer2(request: ApiRequest): Promise<BytesResponse> {
     const type = negotiate(request, [JSON_TYPE, ASKED_PROTOBUF, PROTOBUF_TYPE]);
     const described = { resources: registry.all() };
-    const hash = await fingerprint(described.resources);
-    const outline = (): ReturnType<typeof outline2> => outline2(described, vocabulary);
+    const extracts = others.extracts();
+    const own = await fingerprint(described.resources);
+    const hash = extracts.length === 0 ? own : hashOf([own, ...extracts.map((each) => each.hash)].join());
+    const outline = (): ReturnType<typeof outline2> =>
+      outline2(described, vocabulary, extracts.length === 0 ? undefined : mergeExtracts(extracts));
     if (type === JSON_TYPE) {
       return store.answer(request, { key: 'v2', hash, contentType: type, make: () => jsonPieces(outline()) });
     }
@@ -118,8 +136,14 @@ export function createAnswers({ vocabulary, registry, product }: OpenApiDeps): A
     const { hash, resources } = found;
     const asked = request.query.get('hash');
     if (asked !== null && asked !== hash) return moved(urlOf(path, hash));
-    const make = (): Iterable<string> => jsonPieces(outline3({ resources }, vocabulary));
-    return store.answer(request, { key: path, hash, contentType: JSON_TYPE, make, forever: asked !== null });
+    const wanted = { key: path, hash, contentType: JSON_TYPE, forever: asked !== null };
+    if (resources.length > 0) {
+      const make = (): Iterable<string> => jsonPieces(outline3({ resources }, vocabulary));
+      return store.answer(request, { ...wanted, make });
+    }
+    // Asked for before its turn: other documents don't wait for another server.
+    const body = store.has(wanted) ? EMPTY : await others.fetch3(path);
+    return store.answer(request, { ...wanted, make: () => [body] });
   }
 
   return { version2: answer2, version3: answer3 };

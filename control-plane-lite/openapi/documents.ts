@@ -4,6 +4,7 @@ import { API_RELEASE } from '../discovery/version.ts';
 import { type Described, definitions, type Entry, type PAUSE, paths } from './content.ts';
 import { OPENAPI_2, OPENAPI_3, type SchemaObject } from './dialect.ts';
 import { answerTypes } from './media-types.ts';
+import type { Extract } from './others.ts';
 import { PARAMETERS } from './parameters.ts';
 import { parameter2, pathItem2 } from './paths-2.ts';
 import { pathItem3 } from './paths-3.ts';
@@ -44,7 +45,36 @@ function groupVersions({ resources }: Described): SchemaContext['groupVersions']
   return [...found.values()];
 }
 
-export function outline2(described: Described, vocabulary: Vocabulary): Outline {
+type Others = Omit<Extract, 'hash'>;
+const NO_OTHERS: Others = { paths: new Map(), definitions: new Map(), parameters: new Map() };
+
+/** Our entries, then those of others that have no name of ours. */
+function* withOthers(
+  own: Iterable<Entry | typeof PAUSE>,
+  others: ReadonlyMap<string, SchemaObject>,
+): Generator<Entry | typeof PAUSE> {
+  if (others.size === 0) {
+    yield* own;
+    return;
+  }
+  const names = new Set<string>();
+  for (const entry of own) {
+    if (entry !== undefined) names.add(entry[0]);
+    yield entry;
+  }
+  for (const entry of others) if (!names.has(entry[0])) yield entry;
+}
+
+function* parameters2(): Generator<Entry> {
+  for (const name of PARAMETERS.keys()) yield [name, parameter2(name)];
+}
+
+function* paths2(described: Described, vocabulary: Vocabulary): Generator<Entry> {
+  for (const item of paths(described, vocabulary)) yield [item.path, pathItem2(item, vocabulary)];
+}
+
+/** `others`: what is said of other servers' groups. */
+export function outline2(described: Described, vocabulary: Vocabulary, others: Others = NO_OTHERS): Outline {
   const context = { vocabulary, dialect: OPENAPI_2, groupVersions: groupVersions(described) };
   return {
     head: {
@@ -57,19 +87,12 @@ export function outline2(described: Described, vocabulary: Vocabulary): Outline 
       securityDefinitions: { BearerToken: BEARER },
     },
     sections: [
+      { name: 'parameters', entries: () => withOthers(parameters2(), others.parameters) },
+      { name: 'paths', entries: () => withOthers(paths2(described, vocabulary), others.paths) },
       {
-        name: 'parameters',
-        *entries() {
-          for (const name of PARAMETERS.keys()) yield [name, parameter2(name)];
-        },
+        name: 'definitions',
+        entries: () => withOthers(definitions(described, context), others.definitions),
       },
-      {
-        name: 'paths',
-        *entries() {
-          for (const item of paths(described, vocabulary)) yield [item.path, pathItem2(item, vocabulary)];
-        },
-      },
-      { name: 'definitions', entries: () => definitions(described, context) },
     ],
   };
 }

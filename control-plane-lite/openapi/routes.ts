@@ -5,12 +5,15 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { PathRoute } from '../http/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Answers } from './answers.ts';
+import type { OtherDocuments } from './others.ts';
 
 export interface OpenApiDeps {
   readonly vocabulary: Vocabulary;
   readonly registry: Pick<ResourceRegistry, 'all' | 'generation'>;
   /** Name and version of the program: clients ask again for what another one described. */
   readonly product: string;
+  /** What other servers say of themselves. */
+  readonly others?: OtherDocuments;
 }
 
 export function createOpenApiRoutes(deps: OpenApiDeps): readonly PathRoute[] {

@@ -18,6 +18,8 @@ export interface Wanted {
 
 export interface DocumentStore {
   answer(request: ApiRequest, wanted: Wanted): Promise<BytesResponse>;
+  /** Whether it need not be made. */
+  has(wanted: Pick<Wanted, 'key' | 'hash'>): boolean;
   /** Forgets all documents but these. */
   retain(keys: ReadonlySet<string>): void;
 }
@@ -73,6 +75,7 @@ export function createDocumentStore(): DocumentStore {
       if (!takesGzip(request)) return { ...common, status: 200, body: await decompress(bytes), headers };
       return { ...common, status: 200, body: bytes, headers: { ...headers, 'Content-Encoding': 'gzip' } };
     },
+    has: ({ key, hash }) => documents.get(key)?.hash === hash,
     retain(keys) {
       for (const key of documents.keys()) if (!keys.has(key)) documents.delete(key);
     },

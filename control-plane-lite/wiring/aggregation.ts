@@ -8,7 +8,10 @@ import { REQUEST_HEADER_NAME, type ServerIdentity } from '../identity/files.ts';
 import type { Core } from './core.ts';
 
 export interface Aggregation
-  extends Pick<Aggregator, 'delegate' | 'extraGroups' | 'serves' | 'apis' | 'content' | 'close'> {
+  extends Pick<
+    Aggregator,
+    'delegate' | 'extraGroups' | 'serves' | 'apis' | 'content' | 'documents' | 'close'
+  > {
   /** Works until the signal fires. The system's namespaces must be there. */
   run(signal: AbortSignal): Promise<void>;
 }
@@ -24,7 +27,7 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
     { ...deps, identity: identity.requestHeader },
     { direct: config.enableAggregatorRouting, answerTimeoutMs: config.requestTimeout },
   );
-  const { delegate, extraGroups, serves, apis, content, close } = aggregator;
+  const { delegate, extraGroups, serves, apis, content, documents, close } = aggregator;
 
   async function publish(signal: AbortSignal): Promise<void> {
     const configMaps = registry.find('', 'v1', 'configmaps');
@@ -47,6 +50,7 @@ export function createAggregation(core: Core, identity: ServerIdentity): Aggrega
     serves,
     apis,
     content,
+    documents,
     close,
     async run(signal) {
       await publish(signal);

@@ -3,6 +3,7 @@ import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
 import type { ExtraGroup } from '../discovery/groups.ts';
 import { createDiscoveryRoutes } from '../discovery/routes.ts';
 import type { PathRoute } from '../http/contract.ts';
+import type { OtherDocuments } from '../openapi/others.ts';
 import { createOpenApiRoutes } from '../openapi/routes.ts';
 import { PRODUCT_VERSION } from '../version.ts';
 import type { Core } from './core.ts';
@@ -12,13 +13,15 @@ export interface DescriptionParts {
   /** `host:port` under which clients reach the server; asked with each request. */
   readonly serverAddress: () => string;
   readonly extraGroups: () => readonly ExtraGroup[];
+  /** What other servers say of themselves; absent: there are none. */
+  readonly others: OtherDocuments | undefined;
   /** Paths of the other parts, for the list at `/`. */
   readonly otherPaths: readonly string[];
 }
 
 export function descriptionRoutes(
   { vocabulary, registry, clock }: Core,
-  { protobuf, serverAddress, extraGroups, otherPaths }: DescriptionParts,
+  { protobuf, serverAddress, extraGroups, others, otherPaths }: DescriptionParts,
 ): readonly PathRoute[] {
   const product = `control-plane-lite.${PRODUCT_VERSION}`;
   const build = {
@@ -29,7 +32,12 @@ export function descriptionRoutes(
     arch: process.arch,
     nodeVersion: process.version,
   };
-  const openApi = createOpenApiRoutes({ vocabulary, registry, product });
+  const openApi = createOpenApiRoutes({
+    vocabulary,
+    registry,
+    product,
+    ...(others === undefined ? {} : { others }),
+  });
   const discovery = createDiscoveryRoutes({
     vocabulary,
     registry,

@@ -77,6 +77,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
           protobuf,
           serverAddress: more.serverAddress,
           extraGroups: () => aggregation?.extraGroups() ?? NO_GROUPS,
+          others: aggregation?.documents,
           otherPaths: others.map(({ path }) => path),
         }),
       ],

@@ -43,6 +43,10 @@ export interface Extension extends AsyncDisposable {
   readonly clients: ReadonlySet<string>;
   /** Namespaces that have a gadget each. */
   readonly gadgets: Set<string>;
+  /** Its documents by path: a body, and its tag. Others are not there. */
+  readonly documents: Map<string, { readonly body: string; readonly etag?: string }>;
+  /** Documents that were asked for, each with the tag that was known. */
+  readonly asked: string[];
   /** Says goodbye to every watch. */
   release(): void;
 }
@@ -70,6 +74,8 @@ export async function startExtension(clientAuthority: string): Promise<Extension
   const clients = new Set<string>();
   const watches = new Set<ServerResponse>();
   const gadgets = new Set<string>();
+  const documents: Extension['documents'] = new Map();
+  const asked: string[] = [];
   const widgets = new Map<string, Widget>();
   async function create(message: IncomingMessage, reply: ServerResponse): Promise<void> {
     const pieces: Buffer[] = [];
@@ -91,7 +97,18 @@ export async function startExtension(clientAuthority: string): Promise<Extension
     if (message.method === 'DELETE') widgets.delete(name);
     reply.end(JSON.stringify(widget));
   }
+  function describe(message: IncomingMessage, reply: ServerResponse): void {
+    reply.setHeader('Content-Type', 'application/json');
+    asked.push([message.url ?? '', message.headers['if-none-match'] ?? ''].join(' ').trim());
+    const found = documents.get(message.url ?? '');
+    if (found === undefined) reply.statusCode = 404;
+    else if (found.etag !== undefined) reply.setHeader('ETag', found.etag);
+    const isKnown = found?.etag !== undefined && message.headers['if-none-match'] === found.etag;
+    if (isKnown) reply.statusCode = 304;
+    reply.end(isKnown ? '' : found?.body);
+  }
   function answer(message: IncomingMessage, reply: ServerResponse): void {
+    if (message.url?.startsWith('/openapi/') === true) return describe(message, reply);
     requests.push(message);
     clients.add(nameOf(message.socket));
     const { pathname, searchParams } = new URL(message.url ?? '', 'https://extension');
@@ -136,6 +153,8 @@ export async function startExtension(clientAuthority: string): Promise<Extension
     requests,
     clients,
     gadgets,
+    documents,
+    asked,
     release() {
       for (const watch of watches) {
         watch.end(`${JSON.stringify({ type: 'DELETED', object: { metadata: { name: 'first' } } })}\n`);
