@@ -9,6 +9,8 @@ import type { PodInfo } from './model.ts';
 /** A pod is tried again after one second, then two, and so on up to ten. */
 const FIRST_BACKOFF_MS = 1000;
 const LONGEST_BACKOFF_MS = 10_000;
+/** Backoffs end up to this much later than they might. */
+const BACKOFF_STEP_MS = 10;
 /** Nothing that was missed keeps a pod waiting longer than this. */
 const LONGEST_WAIT_MS = 300_000;
 const LOOK_MS = 30_000;
@@ -56,32 +58,69 @@ const isBefore = (a: Place, b: Place): boolean =>
 const backoffMs = (attempts: number): number =>
   Math.min(FIRST_BACKOFF_MS * 2 ** (attempts - 1), LONGEST_BACKOFF_MS);
 
+/** Entries whose backoff ends together share a timer: thousands may be woken at a time. */
+function createBackoffs(clock: Clock, makeDue: (entry: Entry) => void) {
+  const rounds = new Map<number, { readonly entries: Set<Entry>; readonly timer: Timer }>();
+  const places = new Map<Entry, number>();
+
+  function end(atMs: number): void {
+    const entries = rounds.get(atMs)?.entries ?? [];
+    rounds.delete(atMs);
+    for (const entry of entries) {
+      places.delete(entry);
+      makeDue(entry);
+    }
+  }
+
+  return {
+    add(entry: Entry, endsMs: number): void {
+      const atMs = Math.ceil(endsMs / BACKOFF_STEP_MS) * BACKOFF_STEP_MS;
+      places.set(entry, atMs);
+      const known = rounds.get(atMs);
+      if (known !== undefined) {
+        known.entries.add(entry);
+        return;
+      }
+      const timer = clock.setTimer(() => end(atMs), atMs - clock.monotonic());
+      rounds.set(atMs, { entries: new Set([entry]), timer });
+    },
+    remove(entry: Entry): void {
+      const atMs = places.get(entry);
+      if (atMs === undefined) return;
+      places.delete(entry);
+      const round = rounds.get(atMs);
+      round?.entries.delete(entry);
+      if (round?.entries.size !== 0) return;
+      round.timer.cancel();
+      rounds.delete(atMs);
+    },
+    close(): void {
+      for (const { timer } of rounds.values()) timer.cancel();
+    },
+  };
+}
+
 /** Pods that are not due. */
 function createWaiting(clock: Clock, makeDue: (entry: Entry) => void) {
   const stuck = new Set<Entry>();
-  const backoffs = new Map<Entry, Timer>();
+  const backoffs = createBackoffs(clock, makeDue);
   let looking: Timer | undefined;
 
   function leave(entry: Entry): void {
     stuck.delete(entry);
-    backoffs.get(entry)?.cancel();
-    backoffs.delete(entry);
+    backoffs.remove(entry);
   }
 
   /** Due as soon as its backoff is over. */
   function retry(entry: Entry): void {
     leave(entry);
-    const waitMs = entry.triedMs + backoffMs(entry.attempts) - clock.monotonic();
-    if (waitMs <= 0) {
+    const endsMs = entry.triedMs + backoffMs(entry.attempts);
+    if (endsMs <= clock.monotonic()) {
       makeDue(entry);
       return;
     }
     entry.state = 'backoff';
-    const timer = clock.setTimer(() => {
-      backoffs.delete(entry);
-      makeDue(entry);
-    }, waitMs);
-    backoffs.set(entry, timer);
+    backoffs.add(entry, endsMs);
   }
 
   /** Whatever was overlooked gets another try. */
@@ -109,7 +148,7 @@ function createWaiting(clock: Clock, makeDue: (entry: Entry) => void) {
     },
     close(): void {
       looking?.cancel();
-      for (const timer of backoffs.values()) timer.cancel();
+      backoffs.close();
     },
   };
 }

@@ -12,7 +12,7 @@ import type { ResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
 import type { Verbs } from '../verbs/contract.ts';
 import { createAttempts } from './attempt.ts';
-import { type Binder, createBinder } from './binder.ts';
+import { createBinder } from './binder.ts';
 import { createEventWriter } from './event-writer.ts';
 import type { WakeEvent } from './filters/filter.ts';
 import { createFleet, type Fleet } from './fleet.ts';
@@ -20,6 +20,7 @@ import { followFleet } from './follow.ts';
 import type { PodInfo } from './model.ts';
 import { createPodReader, type ReadPod } from './pod-info.ts';
 import { createPreemptor } from './preemptor.ts';
+import { pump } from './pump.ts';
 import { createSchedulingQueue, type SchedulingQueue } from './queue.ts';
 import { createReporter, type Reporter } from './reporter.ts';
 import { createSurroundings } from './surroundings.ts';
@@ -42,9 +43,6 @@ export interface SchedulerOptions {
   /** Tells this server from others, in events. */
   readonly instance: string;
 }
-
-/** Others get their turn after so long, in ms. */
-const SLICE_MS = 5;
 
 /** Puts a pod that was not bound back where it belongs, as it is by now. */
 function undoOf(parts: {
@@ -86,33 +84,6 @@ function createNews(queue: SchedulingQueue): { add(event: WakeEvent): void; tell
   };
 }
 
-interface Pump {
-  readonly queue: SchedulingQueue;
-  readonly binder: Binder;
-  readonly attempt: (pod: PodInfo) => void;
-  readonly tellNews: () => void;
-}
-
-/** Takes pods until none is due, in slices. */
-async function pump(
-  { clock, pause }: SchedulerDeps,
-  { queue, binder, attempt, tellNews }: Pump,
-  signal: AbortSignal,
-): Promise<undefined> {
-  while (!signal.aborted) {
-    tellNews();
-    const endMs = clock.monotonic() + SLICE_MS;
-    do {
-      if (binder.free !== undefined) break;
-      const pod = queue.take();
-      if (pod === undefined) return undefined;
-      attempt(pod);
-    } while (clock.monotonic() < endMs);
-    await (binder.free ?? pause());
-  }
-  return undefined;
-}
-
 const resourcesOf = ({ registry }: SchedulerDeps): { pods: Resource; nodes: Resource } | undefined => {
   const pods = registry.find('', 'v1', 'pods');
   const nodes = registry.find('', 'v1', 'nodes');
@@ -125,7 +96,7 @@ export async function runScheduler(
   { instance }: SchedulerOptions,
   signal: AbortSignal,
 ): Promise<void> {
-  const { registry, cache, verbs, clock, log, vocabulary } = deps;
+  const { registry, cache, verbs, clock, log, vocabulary, pause } = deps;
   const resources = resourcesOf(deps);
   if (resources === undefined) return;
   const { pods, nodes } = resources;
@@ -134,6 +105,7 @@ export async function runScheduler(
   const readPod = createPodReader();
   const queue = createSchedulingQueue({ clock, onDue: () => loop.wake() });
   const news = createNews(queue);
+  const tellNews = (): void => news.tell();
   const changed = (...events: readonly WakeEvent[]): void => {
     attempts.fleetChanged();
     for (const event of events) news.add(event);
@@ -173,7 +145,7 @@ export async function runScheduler(
   });
   const loop = createLoop({
     clock,
-    step: () => pump(deps, { queue, binder, attempt: attempts.run, tellNews: () => news.tell() }, signal),
+    step: () => pump({ clock, pause, queue, binder, attempt: attempts.run, tellNews }, signal),
     onError: (err) => log.error({ err }, 'Scheduling failed; it goes on'),
   });
   started = true;
@@ -187,7 +159,7 @@ export async function runScheduler(
     onDone: (key) => reporter.forget(key),
     isBinding: (key) => binder.isBinding(key),
     onError: (err) => log.warn({ err }, 'Node or pod could not be read for scheduling'),
-    pause: deps.pause,
+    pause,
   });
   await following.loaded;
   await Promise.all([loop.run(signal), reporter.run(signal)]);

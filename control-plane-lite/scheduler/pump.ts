@@ -1,0 +1,37 @@
+/** Takes pods that are due, one after the other, in turns of the event loop that others don't notice. */
+import type { Clock } from '#api/kit/clock.ts';
+import type { Binder } from './binder.ts';
+import type { PodInfo } from './model.ts';
+import type { SchedulingQueue } from './queue.ts';
+
+export interface PumpDeps {
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** Resolves in a later turn of the event loop. */
+  readonly pause: () => Promise<void>;
+  readonly queue: Pick<SchedulingQueue, 'take'>;
+  readonly binder: Pick<Binder, 'free'>;
+  /** Decides on a pod. */
+  readonly attempt: (pod: PodInfo) => void;
+  /** Tells the queue what happened since. */
+  readonly tellNews: () => void;
+}
+
+/** Others get their turn after so long, in ms. */
+const SLICE_MS = 5;
+
+/** Works until none is due or the signal fires. */
+export async function pump(deps: PumpDeps, signal: AbortSignal): Promise<undefined> {
+  const { clock, pause, queue, binder, attempt, tellNews } = deps;
+  while (!signal.aborted) {
+    tellNews();
+    const endMs = clock.monotonic() + SLICE_MS;
+    do {
+      if (binder.free !== undefined) break;
+      const pod = queue.take();
+      if (pod === undefined) return undefined;
+      attempt(pod);
+    } while (clock.monotonic() < endMs);
+    await (binder.free ?? pause());
+  }
+  return undefined;
+}
