@@ -89,6 +89,8 @@ describe('decideJob', () => {
       conditions: [{ type: 'Complete', status: 'True' }],
     });
     expect(events).toEqual([{ type: 'Normal', reason: 'Completed', message: 'Job completed' }]);
+    const reasons = decide([...done, succeeded('d')]).events.map(({ reason }) => reason);
+    expect(reasons).toEqual(['TooManySucceededPods', 'Completed']);
   });
 
   test('without a number is done when any has succeeded and none runs', () => {

@@ -201,8 +201,15 @@ function failJob(input: JobInput, active: readonly JobPod[], counts: Counts, fai
   };
 }
 
+const COMPLETED: JobEvent = { type: 'Normal', reason: 'Completed', message: 'Job completed' };
+const TOO_MANY: JobEvent = {
+  type: 'Warning',
+  reason: 'TooManySucceededPods',
+  message: 'Too many succeeded pods running after completion count reached',
+};
+
 function completeJob(input: JobInput, counts: Counts): JobPlan {
-  const { nowMs } = input;
+  const { nowMs, job } = input;
   const status = statusOf(input, [], counts);
   return {
     remove: [],
@@ -213,7 +220,8 @@ function completeJob(input: JobInput, counts: Counts): JobPlan {
       completionTime: formatTime(nowMs),
       conditions: withCondition(status.conditions, conditionOf('Complete', 'True', nowMs, {})),
     },
-    events: [{ type: 'Normal', reason: 'Completed', message: 'Job completed' }],
+    events:
+      counts.succeeded > (job.completions ?? Number.POSITIVE_INFINITY) ? [TOO_MANY, COMPLETED] : [COMPLETED],
   };
 }
 
