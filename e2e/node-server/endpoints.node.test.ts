@@ -50,6 +50,33 @@ function askOpen(path: string): Promise<Answer> {
   });
 }
 
+interface Sample {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+  readonly atMs: number;
+}
+
+/** Reads the text form that scrapers read; what is no sample and no comment fails. */
+function parseSamples(text: string): readonly Sample[] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+    .map((line) => {
+      const [, name = '', labels = '', value = '', at = '0'] =
+        /^([a-z_]+)(?:\{(.*)\})? (\S+)(?: (\d+))?$/.exec(line) ?? [];
+      if (name === '') throw new Error(`no sample: ${line}`);
+      const pairs = [...labels.matchAll(/(\w+)="((?:[^"\\]|\\.)*)",?/g)];
+      return {
+        name,
+        labels: Object.fromEntries(pairs.map(([, key, label]) => [key ?? '', label ?? ''])),
+        value: Number(value),
+        atMs: Number(at),
+      };
+    });
+}
+
 let web: string;
 beforeAll(async () => {
   const readinessProbe = { exec: { command: ['true'] }, periodSeconds: 1 };
@@ -173,6 +200,31 @@ describe('the server', () => {
     expect((await ask('/metrics/probes')).text).toMatch(
       /^prober_probe_total\{probe_type="Readiness",result="successful",container="main",pod="web-n1",namespace="default",pod_uid="[^"]+"\} [1-9]/m,
     );
+  });
+
+  test('tells a stock metrics server what it needs, and processor time as it is used', async () => {
+    const before = parseSamples((await ask('/metrics/resource')).text);
+    for (const name of ['node_cpu_usage_seconds_total', 'node_memory_working_set_bytes']) {
+      const [sample, ...more] = before.filter((each) => each.name === name);
+      expect([sample?.labels, more]).toEqual([{}, []]);
+      expect(sample?.atMs).toBeGreaterThan(0);
+    }
+    const ofMain = { container: 'main', namespace: 'default', pod: web };
+    const main = (samples: readonly Sample[], name: string): Sample | undefined =>
+      samples.find((sample) => sample.name === name && sample.labels['container'] === 'main');
+    expect(main(before, 'container_memory_working_set_bytes')).toMatchObject({ labels: ofMain });
+    expect(main(before, 'container_start_time_seconds')?.value).toBeLessThan(Date.now() / 1000);
+    const name = 'container_cpu_usage_seconds_total';
+    const first = main(before, name);
+    expect(first).toMatchObject({ labels: ofMain });
+    expect(first?.atMs).toBeGreaterThan(0);
+    await ask(`/run/default/${web}/main?cmd=${encodeURIComponent('seq 300000')}`, { method: 'POST' });
+    // Who reads both makes a rate of them, for which time must have passed between their times too.
+    const later = await eventually(async () => {
+      const sample = main(parseSamples((await ask('/metrics/resource')).text), name);
+      return sample !== undefined && sample.atMs > (first?.atMs ?? 0) ? sample : undefined;
+    });
+    expect(later.value).toBeGreaterThan((first?.value ?? 0) + 0.005);
   });
 
   test('gives a log', async () => {
