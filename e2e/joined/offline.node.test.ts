@@ -89,7 +89,7 @@ describe('a node whose API server is away', () => {
     expect(renewed.metadata?.uid).toBe(needs.metadata?.uid);
     // Nobody issues others.
     expect(await tokensOf(joined, needs)).toEqual(tokens);
-    expect(await readFile(join(data.path, 'log'), 'utf8')).toBe('started\nstarted\n');
+    await expect.poll(() => readFile(join(data.path, 'log'), 'utf8')).toBe('started\nstarted\n');
     await joined.agent.waitFor('deleted', isReady);
 
     await joined.plane.restart();
