@@ -4,6 +4,7 @@ import type { Timer } from '#api/kit/clock.ts';
 import type { ByteSink, CacheChange, EventEncoder, WatchOptions } from './contract.ts';
 import { encodeChanges } from './encode.ts';
 import { type Matcher, selectionId } from './selection.ts';
+import { createWatchLanes } from './watch-lanes.ts';
 
 export interface Watcher {
   readonly options: WatchOptions;
@@ -18,11 +19,11 @@ export interface Watcher {
 
 export interface WatchGroup {
   readonly id: string;
+  readonly options: WatchOptions;
   readonly matches: Matcher | undefined;
   readonly encoder: EventEncoder;
   readonly members: Set<Watcher>;
   timer: Timer | undefined;
-  bookmarkDue: boolean;
 }
 
 export interface WatchGroupsDeps {
@@ -55,8 +56,8 @@ function ownBytes(watcher: Watcher, changes: readonly CacheChange[]): Buffer {
   return encodeChanges(later, watcher.matches, watcher.encoder);
 }
 
-function newGroup(id: string, { matches, encoder }: Watcher): WatchGroup {
-  return { id, matches, encoder, members: new Set(), timer: undefined, bookmarkDue: false };
+function newGroup(id: string, { options, matches, encoder }: Watcher): WatchGroup {
+  return { id, options, matches, encoder, members: new Set(), timer: undefined };
 }
 
 function* membersOf(groups: Iterable<WatchGroup>): Iterable<Watcher> {
@@ -65,11 +66,13 @@ function* membersOf(groups: Iterable<WatchGroup>): Iterable<Watcher> {
 
 export function createWatchGroups(deps: WatchGroupsDeps): WatchGroups {
   const groups = new Map<string, WatchGroup>();
+  const lanes = createWatchLanes<WatchGroup>();
+  const bookmarksDue = new Set<WatchGroup>();
 
   function scheduleBookmark(group: WatchGroup): void {
     const delayMs = BOOKMARK_MS * (1 + BOOKMARK_JITTER * (2 * deps.random() - 1));
     group.timer = deps.setTimer(() => {
-      group.bookmarkDue = true;
+      bookmarksDue.add(group);
       scheduleBookmark(group);
       deps.schedule();
     }, delayMs);
@@ -81,7 +84,7 @@ export function createWatchGroups(deps: WatchGroupsDeps): WatchGroups {
     const shared = encodeChanges(changes, group.matches, group.encoder);
     const mark = bookmarks ? group.encoder.bookmark(revision, false) : undefined;
     const marked = mark === undefined ? shared : Buffer.concat([shared, mark]);
-    if (bookmarks) group.bookmarkDue = false;
+    if (bookmarks) bookmarksDue.delete(group);
     for (const watcher of group.members) {
       const marks = mark !== undefined && watcher.options.bookmarks && watcher.position <= revision;
       if (watcher.position < first) deps.write(watcher, marks ? marked : shared);
@@ -99,8 +102,12 @@ export function createWatchGroups(deps: WatchGroupsDeps): WatchGroups {
     members: () => membersOf(groups.values()),
     join(watcher) {
       const id = `${selectionId(watcher.options)} ${watcher.encoder.id}`;
-      const group = groups.get(id) ?? newGroup(id, watcher);
-      groups.set(id, group);
+      const known = groups.get(id);
+      const group = known ?? newGroup(id, watcher);
+      if (known === undefined) {
+        groups.set(id, group);
+        lanes.add(group.options, group);
+      }
       group.members.add(watcher);
       watcher.group = group;
       if (watcher.options.bookmarks && group.timer === undefined) scheduleBookmark(group);
@@ -113,12 +120,13 @@ export function createWatchGroups(deps: WatchGroupsDeps): WatchGroups {
       if (group.members.size > 0) return;
       group.timer?.cancel();
       groups.delete(group.id);
+      lanes.remove(group.options, group);
+      bookmarksDue.delete(group);
     },
     flush(changes, all) {
-      for (const group of groups.values()) {
-        const bookmarks = all && group.bookmarkDue;
-        if (changes.length > 0 || bookmarks) flushGroup(group, changes, bookmarks);
-      }
+      const concerned = lanes.sort(changes);
+      if (all) for (const group of bookmarksDue) if (!concerned.has(group)) concerned.set(group, []);
+      for (const [group, own] of concerned) flushGroup(group, own, all && bookmarksDue.has(group));
     },
     lastBytes(watcher, changes) {
       const own = ownBytes(watcher, changes);
