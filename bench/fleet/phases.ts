@@ -72,7 +72,7 @@ const spread = (values: readonly number[]): { readonly p50Ms: number; readonly p
   p99Ms: percentile(values, 0.99),
 });
 
-const LIMIT_MS = 240_000;
+const LIMIT_MS = 600_000;
 /** Replicas of a Deployment, but for small fleets. */
 const REPLICAS = 50;
 

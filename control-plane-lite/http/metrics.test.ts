@@ -2,7 +2,7 @@ import { request } from 'undici';
 import { expect, test } from 'vitest';
 import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { addProcessMetrics, metricsRoute } from './metrics.ts';
+import { addProcessMetrics, lagSeconds, metricsRoute } from './metrics.ts';
 import { jsonAnswer, startTestServer } from './testing/test-server.ts';
 
 const domain = VOCABULARIES.plat.apiGroupDomain;
@@ -52,6 +52,12 @@ test('requests are counted and timed under the names of the field', async () => 
     ]),
   );
   expect(lines.join('\n')).not.toContain('made-up');
+});
+
+test('an event loop that is never late has no lag', () => {
+  expect(lagSeconds(19_900_000)).toBe(0);
+  expect(lagSeconds(20_000_000)).toBe(0);
+  expect(lagSeconds(70_000_000)).toBeCloseTo(0.05);
 });
 
 test('the process is measured', () => {

@@ -17,6 +17,13 @@ export function metricsRoute(registry: MetricsRegistry): PathRoute {
 }
 
 const NANOSECONDS = 1e9;
+/** How often the event loop is looked at, in ms. */
+const LOOK_MS = 20;
+
+/** Seconds of delay in what Node measures, in ns: the time between two looks, which is the interval when nothing is
+ *  late. */
+export const lagSeconds = (betweenLooks: number): number =>
+  Math.max(0, betweenLooks / NANOSECONDS - LOOK_MS / 1000);
 
 /** Registers metrics of the process. Returns what stops the measuring. */
 export function addProcessMetrics(registry: MetricsRegistry): () => void {
@@ -34,7 +41,7 @@ export function addProcessMetrics(registry: MetricsRegistry): () => void {
   const version = gauge('nodejs_version_info', 'Version of the runtime.', ['version']);
   version.with(process.version).set(1);
   start.with().set(Date.now() / 1000 - process.uptime());
-  const delays = monitorEventLoopDelay({ resolution: 20 });
+  const delays = monitorEventLoopDelay({ resolution: LOOK_MS });
   delays.enable();
   registry.onCollect(() => {
     const { user, system } = process.cpuUsage();
@@ -44,9 +51,9 @@ export function addProcessMetrics(registry: MetricsRegistry): () => void {
     heapTotal.with().set(memory.heapTotal);
     heapUsed.with().set(memory.heapUsed);
     external.with().set(memory.external);
-    lag.with('max').set(delays.max / NANOSECONDS);
-    lag.with('p50').set(delays.percentile(50) / NANOSECONDS);
-    lag.with('p99').set(delays.percentile(99) / NANOSECONDS);
+    lag.with('max').set(lagSeconds(delays.max));
+    lag.with('p50').set(lagSeconds(delays.percentile(50)));
+    lag.with('p99').set(lagSeconds(delays.percentile(99)));
     delays.reset();
   });
   return () => void delays.disable();
