@@ -130,7 +130,7 @@ describe('the server', () => {
     // Two looks make a rate, which is there at once.
     expect(machine.cpu?.usageNanoCores).toBeGreaterThan(0);
     expect(pods[0]?.containers[0]?.cpu?.usageNanoCores).toBeGreaterThanOrEqual(0);
-    expect(machine.systemContainers).toMatchObject([{ name: 'nodeagent' }]);
+    expect(machine.systemContainers).toMatchObject([{ name: 'nodeagent' }, { name: 'pods' }]);
     expect(machine.systemContainers?.[0]?.memory?.rssBytes).toBeGreaterThan(1_000_000);
     expect(machine.rlimit?.curproc).toBeGreaterThan(0);
     const short = JSON.parse((await ask('/stats/summary?only_cpu_and_memory=true')).text) as Summary;

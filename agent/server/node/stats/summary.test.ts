@@ -144,7 +144,10 @@ describe('createSummary', () => {
       fs: { usedBytes: 40, inodesUsed: 3 },
       rlimit: { maxpid: 4096, curproc: 321 },
     });
-    expect(node.systemContainers).toMatchObject([{ name: 'agent', memory: { rssBytes: 4 } }]);
+    expect(node.systemContainers).toMatchObject([
+      { name: 'agent', memory: { rssBytes: 4 } },
+      { name: 'pods', memory: { workingSetBytes: 7 } },
+    ]);
   });
 
   test('tells parts of the system by the cgroups that they are said to have', async () => {
@@ -158,6 +161,7 @@ describe('createSummary', () => {
         cpu: { usageCoreNanoSeconds: 11 },
         memory: { workingSetBytes: 12, availableBytes: 8 },
       },
+      { name: 'pods' },
     ]);
   });
 });

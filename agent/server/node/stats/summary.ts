@@ -4,7 +4,13 @@ import { type Clock, sleep } from '#api/kit/clock.ts';
 import { createSingleFlight } from '#api/kit/single-flight.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
-import type { ContainerStats, FsStats, PodStats, Summary } from '#api/schema/gen/stats-v1alpha1.ts';
+import type {
+  ContainerStats,
+  FsStats,
+  NodeStats,
+  PodStats,
+  Summary,
+} from '#api/schema/gen/stats-v1alpha1.ts';
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../../observe/types.ts';
 import type { Cgroups } from './cgroups/cgroups.ts';
@@ -18,7 +24,7 @@ import {
   nodeStats,
 } from './node-stats.ts';
 import type { PodNetworks } from './pod-network.ts';
-import { containerStats, podStats } from './pod-stats.ts';
+import { containerStats, podStats, together } from './pod-stats.ts';
 import { createRates, LEAST_RATE_MS, type Rates } from './rates.ts';
 import type { DiskUsage } from './usage/disk-usage.ts';
 
@@ -127,6 +133,15 @@ async function podsStats(
   );
 }
 
+/** All pods together, as one more part of the system. */
+const withPods = (node: NodeStats, pods: readonly PodStats[], time: string): NodeStats => ({
+  ...node,
+  systemContainers: [
+    ...(node.systemContainers ?? []),
+    { name: 'pods', startTime: node.startTime, ...together(pods, time) },
+  ],
+});
+
 /** Everyone who asks within a moment gets the same. */
 export function createSummary(deps: SummaryDeps, options: NodeStatsOptions): CollectSummary {
   const { clock } = deps;
@@ -144,7 +159,7 @@ export function createSummary(deps: SummaryDeps, options: NodeStatsOptions): Col
     ]);
     const pods = await podsStats(deps, rates, { time, imageFs, space }, nodeRateKeys(options));
     const node = await nodeStats(deps, options, rates, { nowMs, imageFs, space });
-    const summary: Summary = { node, pods };
+    const summary: Summary = { node: withPods(node, pods, time), pods };
     last = { summary, atMs: clock.monotonic() };
     return summary;
   }
