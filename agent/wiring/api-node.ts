@@ -41,7 +41,7 @@ export function createApiNode(
       clock,
       log,
       readMachine: createMachineReader(
-        { resolve: createNameResolver({ clock }, node) },
+        { nowMs: () => clock.monotonic(), resolve: createNameResolver({ clock }, node) },
         { rootDir: config.rootDir },
       ),
       readRuntime: createRuntimeReader(connection.runtime),

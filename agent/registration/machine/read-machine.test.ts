@@ -13,7 +13,7 @@ async function write(base: string, files: Readonly<Record<string, string>>): Pro
   }
 }
 
-const none = { resolve: () => Promise.reject(new Error('no such name')) };
+const none = { nowMs: () => 0, resolve: () => Promise.reject(new Error('no such name')) };
 
 describe('createMachineReader', () => {
   test('reads what the machine is', async () => {
@@ -31,7 +31,7 @@ describe('createMachineReader', () => {
       'proc/net/route': 'eth7	00000000	01	0003	0	0	5	00000000	0	0	0\n',
     });
     const facts = await createMachineReader(
-      { resolve: () => Promise.resolve(['10.1.1.1']) },
+      { nowMs: () => 0, resolve: () => Promise.resolve(['10.1.1.1']) },
       { rootDir: dir.path, base: dir.path },
     )();
     expect(facts).toMatchObject({
@@ -65,6 +65,24 @@ describe('createMachineReader', () => {
     expect(facts.rootBytes).toBeUndefined();
     expect(facts.cores).toBeGreaterThan(0);
     expect(facts.memoryBytes).toBeGreaterThan(0);
+  });
+
+  test('reads addresses each time, and the hardware again after five minutes', async () => {
+    await using dir = await createTempDir();
+    const route = (name: string): string => `${name}\t00000000\t01\t0003\t0\t0\t5\t00000000\t0\t0\t0\n`;
+    await write(dir.path, { 'etc/machine-id': 'old\n', 'proc/net/route': route('eth1') });
+    let nowMs = 0;
+    const read = createMachineReader({ ...none, nowMs: () => nowMs }, { rootDir: dir.path, base: dir.path });
+    const seen = async (): Promise<readonly (string | undefined)[]> => {
+      const { machineID, network } = await read();
+      return [machineID, network.defaultRoutes[0]?.interfaceName];
+    };
+    expect(await seen()).toEqual(['old', 'eth1']);
+    await write(dir.path, { 'etc/machine-id': 'new\n', 'proc/net/route': route('eth2') });
+    nowMs = 299_999;
+    expect(await seen()).toEqual(['old', 'eth2']);
+    nowMs = 300_000;
+    expect(await seen()).toEqual(['new', 'eth2']);
   });
 });
 

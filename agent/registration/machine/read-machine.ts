@@ -10,6 +10,8 @@ import { readNetwork } from './read-network.ts';
 import type { HugePages, MachineFacts } from './types.ts';
 
 export interface MachineReaderDeps {
+  /** Monotonic, in ms. */
+  readonly nowMs: () => number;
   /** Addresses that the resolver has for a name; may reject. */
   readonly resolve: () => Promise<readonly string[]>;
 }
@@ -64,24 +66,16 @@ async function fileSystemBytes(path: string): Promise<{ readonly rootBytes?: num
   }
 }
 
-export function createMachineReader(deps: MachineReaderDeps, options: MachineReaderOptions): MachineReader {
-  const { rootDir, base = '/' } = options;
-  const read: ReadText = (path) => readFile(join(base, path), 'utf8').catch(() => '');
+/** What changes when somebody works on the machine, if ever, is read again after this, in ms; its addresses are read
+ *  each time. Source: upstream's machine info, release 1.24. */
+const HARDWARE_MS = 300_000;
 
-  return async () => {
-    const [
-      online,
-      meminfo,
-      hugePages,
-      root,
-      machineID,
-      systemID,
-      bootID,
-      osRelease,
-      appArmor,
-      network,
-      resolved,
-    ] = await Promise.all([
+type Hardware = Omit<MachineFacts, 'network'>;
+
+async function readHardware(base: string, rootDir: string): Promise<Hardware> {
+  const read: ReadText = (path) => readFile(join(base, path), 'utf8').catch(() => '');
+  const [online, meminfo, hugePages, root, machineID, systemID, bootID, osRelease, appArmor] =
+    await Promise.all([
       read('sys/devices/system/cpu/online'),
       read('proc/meminfo'),
       readHugePages(base, read),
@@ -91,22 +85,40 @@ export function createMachineReader(deps: MachineReaderDeps, options: MachineRea
       firstText(read, ['proc/sys/kernel/random/boot_id']),
       firstText(read, ['etc/os-release', 'usr/lib/os-release']),
       read('sys/module/apparmor/parameters/enabled'),
+    ]);
+  return {
+    cores: countCpus(online) || availableParallelism(),
+    memoryBytes: totalMemoryBytes(meminfo) ?? totalmem(),
+    hugePages,
+    ...root,
+    machineID,
+    systemUUID: systemID === '' ? machineID : systemID,
+    bootID,
+    kernelVersion: release(),
+    osImage: osImageOf(osRelease),
+    architecture: goArchitecture(process.arch),
+    appArmor: appArmor.startsWith('Y'),
+  };
+}
+
+export function createMachineReader(deps: MachineReaderDeps, options: MachineReaderOptions): MachineReader {
+  const { rootDir, base = '/' } = options;
+  let known: { readonly hardware: Promise<Hardware>; readonly atMs: number } | undefined;
+
+  function hardware(): Promise<Hardware> {
+    const nowMs = deps.nowMs();
+    if (known === undefined || nowMs - known.atMs >= HARDWARE_MS) {
+      known = { hardware: readHardware(base, rootDir), atMs: nowMs };
+    }
+    return known.hardware;
+  }
+
+  return async () => {
+    const [facts, network, resolved] = await Promise.all([
+      hardware(),
       readNetwork(base),
       deps.resolve().catch(() => []),
     ]);
-    return {
-      cores: countCpus(online) || availableParallelism(),
-      memoryBytes: totalMemoryBytes(meminfo) ?? totalmem(),
-      hugePages,
-      ...root,
-      machineID,
-      systemUUID: systemID === '' ? machineID : systemID,
-      bootID,
-      kernelVersion: release(),
-      osImage: osImageOf(osRelease),
-      architecture: goArchitecture(process.arch),
-      appArmor: appArmor.startsWith('Y'),
-      network: { ...network, resolved },
-    };
+    return { ...facts, network: { ...network, resolved } };
   };
 }
