@@ -1,11 +1,13 @@
 /** What the endpoints need of content: bodies as objects, and objects as answers in the form that a client takes.
  *  Source: document 1, 4.5 and 4.7. */
+
 import { type ApiProtobuf, createApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Content } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
+import { breathe, LARGE_BYTES } from '../verbs/breathe.ts';
 import { createDeferredForm } from './deferred-watch.ts';
 import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
 import { encodeList } from './encode-list.ts';
@@ -98,8 +100,14 @@ export function createContent(given: ContentDeps): Content {
         bodyOffer(target.schema.typeRef),
         vocabulary,
       );
-      const { value, duplicates } = await parseBody(await request.readBody(), format, target, readers);
-      return readObjectValue(value, target, reading(request, validation, duplicates, words));
+      const body = await request.readBody();
+      const { value, duplicates } = await parseBody(body, format, target, readers);
+      if (body.length < LARGE_BYTES)
+        return readObjectValue(value, target, reading(request, validation, duplicates, words));
+      await breathe();
+      const object = readObjectValue(value, target, reading(request, validation, duplicates, words));
+      await breathe();
+      return object;
     },
     checkObject: (request, value, target, validation, words, known) =>
       readPatchedValue(value, target, reading(request, validation, [], words), known),

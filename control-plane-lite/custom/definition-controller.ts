@@ -19,7 +19,7 @@ import type { ApiObject, Resource } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Caller, Verbs } from '../verbs/contract.ts';
 import { storedObjects } from './custom-resources.ts';
-import { cleanupFinalizer, definitionOf } from './definition.ts';
+import { cleanupFinalizer, definitionOf, withoutSchemas } from './definition.ts';
 import { decideNames, isContested, takenNames, withVerdicts } from './naming.ts';
 
 export interface DefinitionControllerDeps {
@@ -57,6 +57,8 @@ class DefinitionController {
   readonly #definitions: Resource;
   readonly #caller: Caller;
   readonly #queue: WorkQueue;
+  /** All definitions, without what takes room: reading a large one again and again would hold others up. */
+  readonly #known = new Map<string, CustomResourceDefinition>();
   /** Definitions that waited for what others make of their names, with their uids. */
   readonly #contested = new Map<string, string>();
   /** Watches of the objects of definitions that are being deleted, by name of the definition. */
@@ -85,29 +87,24 @@ class DefinitionController {
 
   #changed({ type, current }: CacheChange): void {
     if (type !== 'DELETED') {
+      this.#known.set(current.name, withoutSchemas(definitionOf(current.object())));
       this.#queue.add(current.name);
       return;
     }
+    const gone = this.#known.get(current.name);
+    this.#known.delete(current.name);
     this.#contested.delete(current.name);
     this.#emptying.get(current.name)?.close();
     this.#emptying.delete(current.name);
     // Its names are free for those of the same group.
-    const { group } = definitionOf(current.object()).spec;
-    for (const other of this.#all())
-      if (other.spec.group === group) this.#queue.add(other.metadata?.name ?? '');
-  }
-
-  #all(): readonly CustomResourceDefinition[] {
-    const page = this.#deps.cache.resource(this.#definitions.storage).list({ labels: [], fields: [] });
-    if (page instanceof Promise) throw new Error('the newest state is always at hand');
-    return page.items.map((entry) => definitionOf(entry.object()));
+    for (const [name, other] of this.#known) if (other.spec.group === gone?.spec.group) this.#queue.add(name);
   }
 
   async #visit(name: string): Promise<number | undefined> {
     await this.#deps.cache.waitForNewest();
     const found = this.#deps.cache.resource(this.#definitions.storage).get(name);
-    if (found === undefined) return undefined;
-    const definition = definitionOf(found.object());
+    const definition = this.#known.get(name);
+    if (found === undefined || definition === undefined) return undefined;
     if (definition.metadata?.deletionTimestamp !== undefined) return this.#empty(name, definition);
     return this.#name(name, definition, found);
   }
@@ -131,7 +128,7 @@ class DefinitionController {
   }
 
   #othersOf({ spec }: CustomResourceDefinition): readonly CustomResourceDefinition[] {
-    return this.#all().filter((other) => other.spec.group === spec.group);
+    return [...this.#known.values()].filter((other) => other.spec.group === spec.group);
   }
 
   /** The status with the names that the definition gets; `undefined` if it has them. */

@@ -33,6 +33,17 @@ export function completeNames(names: CustomResourceDefinitionNames): Required<Cu
 export const definitionOf = (object: ApiObject): CustomResourceDefinition =>
   typed<CustomResourceDefinition>(object);
 
+/** A definition without what takes room: its schemas, and who owns which field. */
+export function withoutSchemas({
+  metadata = {},
+  spec,
+  status,
+}: CustomResourceDefinition): CustomResourceDefinition {
+  const { managedFields: _, ...kept } = metadata;
+  const versions = spec.versions.map(({ schema: _schema, ...version }) => version);
+  return { metadata: kept, spec: { ...spec, versions }, ...(status === undefined ? {} : { status }) };
+}
+
 /** The version that objects are stored in; every valid definition has one. */
 export function storageVersion({
   spec,

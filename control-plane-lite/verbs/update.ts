@@ -8,6 +8,7 @@ import { sameJson } from '../patch/json-value.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
+import { breathe, LARGE_BYTES } from './breathe.ts';
 import type { Caller, Change, ObjectRef, Outcome, PureChange, UpdateOptions } from './contract.ts';
 import { attemptCreate } from './create.ts';
 import { isRemovable } from './decide-deletion.ts';
@@ -95,9 +96,14 @@ async function attemptUpdate(
     ? live.object()
     : await fromStorageVersion(resource, copyLive(live));
   const old = resource.decidesInServed === true ? served : live.object();
+  const size = live.json.length;
+  if (size >= LARGE_BYTES) await breathe();
   const changed = await changedOf(resource, live, served, change);
+  if (size >= LARGE_BYTES) await breathe();
   const draft = await draftOf(deps, ref, served, changed, options, caller, context);
+  if (size >= LARGE_BYTES) await breathe();
   await prepare(deps, ref, draft, old, options, context, caller);
+  if (size >= LARGE_BYTES) await breathe();
   if (options.dryRun)
     return {
       kind: 'done',

@@ -1,5 +1,6 @@
 /** The rules of a kind, written against the kind's own type, as the strategy that the server knows. Pure. */
 import { isDeepStrictEqual } from 'node:util';
+import { copyJson } from '#api/codec/copy-json.ts';
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { ApiObject, Cell, Draft, PartStrategy, Strategy, StrategyContext } from '../contract.ts';
 import { typed } from '../view.ts';
@@ -128,7 +129,7 @@ const OF_STATUS: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata'
 function keepOthers(draft: ApiObject, old: ApiObject): void {
   for (const member of Object.keys(draft)) if (!OF_STATUS.has(member)) delete draft[member];
   for (const [member, value] of Object.entries(old)) {
-    if (!OF_STATUS.has(member)) draft[member] = structuredClone(value);
+    if (!OF_STATUS.has(member)) draft[member] = copyJson(value);
   }
 }
 
