@@ -112,6 +112,8 @@ describe('createTransport', () => {
     expect(await ask(transport, api.port, one)).toBe('one');
     expect(await transport.connectionsFor(one)).toBe(await transport.connectionsFor(one));
     expect(await ask(transport, api.port, issue('two'))).toBe('two');
+    // Somebody who began before the renewal.
+    expect(await ask(transport, api.port, one)).toBe('two');
   });
 
   test('lets requests end on connections that others take the place of', async () => {

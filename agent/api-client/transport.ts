@@ -88,9 +88,11 @@ export function createTransport(
 ): Transport {
   let current: Kept | undefined;
   const retired = new Set<Kept>();
+  const superseded = new WeakSet<CertificatePair>();
 
   async function retire(kept: Kept): Promise<void> {
     retired.add(kept);
+    if (kept.pair !== undefined) superseded.add(kept.pair);
     kept.retire.abort(new Error('there is a newer certificate'));
     try {
       await (await kept.connections).dispatcher.close();
@@ -110,6 +112,9 @@ export function createTransport(
   return {
     connectionsFor(certificate) {
       if (current !== undefined && current.pair === certificate) return current.connections;
+      // Whoever began to ask before a renewal asks with what is newest: there is no way back.
+      const isOld = certificate !== undefined && superseded.has(certificate);
+      if (current !== undefined && isOld) return current.connections;
       // Who still uses them is told by their failure.
       if (current !== undefined) retire(current).catch(() => undefined);
       const controller = new AbortController();
