@@ -58,8 +58,12 @@ trap 'exit 143' TERM
 
 # The machine's own mirror, by where it has a package of the same source from; its index of sources is read into a
 # folder of our own. apt-get checks the index's signature and what it downloads against the index.
-mirror=$(apt-get download --print-uris kubernetes-client 2>/dev/null | sed -n "s|^'\(.*\)/pool/main/.*|\1|p")
-[ -n "$mirror" ] || fail 'no package kubernetes-client is known here: run apt-get update on Debian 12'
+find_mirror() {
+  mirror=$(apt-get download --print-uris kubernetes-client 2>/dev/null | sed -n "s|^'\(.*\)/pool/main/.*|\1|p")
+  [ -n "$mirror" ]
+}
+find_mirror || { apt-get -o DPkg::Lock::Timeout=120 update >&2 && find_mirror; } ||
+  fail 'no package kubernetes-client is known here: it needs Debian 12'
 # shellcheck source=/dev/null # of the machine
 codename=$(. /etc/os-release && printf '%s' "$VERSION_CODENAME")
 case $mirror in *-security) suite=$codename-security ;; *) suite=$codename ;; esac

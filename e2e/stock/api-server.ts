@@ -118,15 +118,49 @@ const flags = (dir: string, port: number, etcd: string): readonly string[] => [
 ];
 
 /** What controllers make in a namespace, without which no pod gets in. */
-async function furnish(server: StockServer): Promise<void> {
+async function furnish(
+  call: StockServer['call'],
+  create: StockServer['create'],
+  authority: Identity,
+): Promise<void> {
   const path = '/api/v1/namespaces/default';
   // The server is ready before it has made its first namespaces.
   for (const there of [path, `/api/v1/namespaces/${WORDS.systemNamespace}`]) {
-    await eventually(async () => (await server.call('GET', there)).status === 200);
+    await eventually(async () => (await call('GET', there)).status === 200);
   }
-  await server.create(`${path}/serviceaccounts`, { metadata: { name: 'default' } });
-  const data = { 'ca.crt': server.authority.certificate };
-  await server.create(`${path}/configmaps`, { metadata: { name: 'kube-root-ca.crt' }, data });
+  await create(`${path}/serviceaccounts`, { metadata: { name: 'default' } });
+  const data = { 'ca.crt': authority.certificate };
+  await create(`${path}/configmaps`, { metadata: { name: 'kube-root-ca.crt' }, data });
+}
+
+const createCall =
+  (agent: Agent, url: string): StockServer['call'] =>
+  async (method, path, body, type = 'application/json') => {
+    const response = await request(url + path, {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type lists the methods
+      method: method as 'GET',
+      dispatcher: agent,
+      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': type } }),
+    });
+    const text = await response.body.text();
+    const json: unknown = text.startsWith('{') ? JSON.parse(text) : {};
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the server says is what is tested
+    return { status: response.statusCode, text, body: json as Body };
+  };
+
+const createCreate =
+  (call: StockServer['call']): StockServer['create'] =>
+  async (path, object) => {
+    const { status, text, body } = await call('POST', path, object);
+    if (status !== 201) throw new Error(`POST ${path}: ${status} ${text}`);
+    return body;
+  };
+
+async function readAudit(dir: string): Promise<readonly AuditedRequest[]> {
+  const text = await readFile(`${dir}/audit.log`, 'utf8');
+  const lines = text.split('\n').filter((line) => line !== '');
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server's own form
+  return lines.map((line) => JSON.parse(line) as AuditedRequest);
 }
 
 export async function startStockServer(): Promise<StockServer> {
@@ -140,26 +174,10 @@ export async function startStockServer(): Promise<StockServer> {
   const configFile = `${dir}/admin.json`;
   await writeFile(configFile, formatPlatconfig({ server: url, tls }, { pairFile: `${dir}/admin.pem` }));
   const connect = { ca: authority.certificate, cert: admin.certificate, key: admin.key };
-  const client = started.use(disposable(new Agent({ connect, allowH2: false, connections: 8 })));
-
-  async function call(
-    method: string,
-    path: string,
-    body?: unknown,
-    type = 'application/json',
-  ): Promise<Reply> {
-    const response = await request(url + path, {
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the type lists the methods
-      method: method as 'GET',
-      dispatcher: client.agent,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': type } }),
-    });
-    const text = await response.body.text();
-    const json: unknown = text.startsWith('{') ? JSON.parse(text) : {};
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the server says is what is tested
-    return { status: response.statusCode, text, body: json as Body };
-  }
-
+  const agent = new Agent({ connect, allowH2: false, connections: 8 });
+  started.defer(() => agent.destroy());
+  const call = createCall(agent, url);
+  const create = createCreate(call);
   const stock = started.use(
     await startStock({
       program: `${inject('stockPrograms')}/kube-apiserver`,
@@ -168,32 +186,17 @@ export async function startStockServer(): Promise<StockServer> {
       isReady: async () => (await call('GET', '/readyz')).status === 200,
     }),
   );
+  await furnish(call, create, authority);
   const all = started.move();
-  const server: StockServer = {
+  return {
     url,
     dir,
     authority,
     configFile,
     process: stock,
     call,
-    async create(path, object) {
-      const { status, text, body } = await call('POST', path, object);
-      if (status !== 201) throw new Error(`POST ${path}: ${status} ${text}`);
-      return body;
-    },
-    async audited() {
-      const text = await readFile(`${dir}/audit.log`, 'utf8');
-      const lines = text.split('\n').filter((line) => line !== '');
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the server's own form
-      return lines.map((line) => JSON.parse(line) as AuditedRequest);
-    },
+    create,
+    audited: () => readAudit(dir),
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
-  await furnish(server);
-  return server;
 }
-
-const disposable = (agent: Agent): { readonly agent: Agent } & AsyncDisposable => ({
-  agent,
-  [Symbol.asyncDispose]: () => agent.destroy(),
-});

@@ -107,24 +107,24 @@ describe('a stock node with our API server', () => {
     return ready?.status === 'True' ? found : undefined;
   };
 
+  const started = new AsyncDisposableStack();
   beforeAll(async () => {
-    dir = await createTempDir('na-plane-');
+    dir = started.use(await createTempDir('na-plane-'));
     port = await freePort();
     server = await startServer();
-    node = await startStockNode(server, { serverDir: dir.path, namespace: NS });
+    started.defer(() => server[Symbol.asyncDispose]());
+    node = started.use(await startStockNode(server, { serverDir: dir.path, namespace: NS }));
+    // The node ends its pods while it can.
+    started.defer(async () => {
+      const path = `/api/v1/namespaces/${NS}`;
+      await server.call('DELETE', path);
+      await eventually(async () => (await server.call('GET', path)).status === 404, {
+        timeoutMs: 100_000,
+        what: 'all pods are gone',
+      });
+    });
   });
-  afterAll(async () => {
-    await server.call('DELETE', `/api/v1/namespaces/${NS}`);
-    const isGone = async (): Promise<boolean> =>
-      (await server.call('GET', `/api/v1/namespaces/${NS}`)).status === 404;
-    try {
-      await eventually(isGone, { timeoutMs: 100_000, what: 'all pods are gone' });
-    } finally {
-      await node[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
-      await dir[Symbol.asyncDispose]();
-    }
-  });
+  afterAll(() => started.disposeAsync());
 
   test('gets in by a token, and is a node', async () => {
     const found = await eventually(isNodeReady, { timeoutMs: 30_000 });

@@ -7,7 +7,7 @@ import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
 import { type Program, runProgram, startProgram } from '../plane-strangers/program/program.ts';
 import { useKubectl } from '../plane-strangers/testing/kubectl.ts';
-import { type StockNode, startStockNode } from './stock-node.ts';
+import { startStockNode } from './stock-node.ts';
 
 const WORDS = VOCABULARIES.kubernetes;
 const NS = 'stock-serving';
@@ -15,7 +15,6 @@ const NS = 'stock-serving';
 describe('a stock node whose serving certificate is ours', () => {
   let dir: TempDir;
   let server: Program;
-  let node: StockNode;
   const { ok, fails } = useKubectl(() => `${dir.path}/admin.platconfig`);
   const csr = async (...words: readonly string[]): Promise<string> => {
     const { code, stdout, stderr } = await runProgram(['csr', ...words, '--data-dir', dir.path]);
@@ -23,22 +22,21 @@ describe('a stock node whose serving certificate is ours', () => {
     return stdout;
   };
 
+  const started = new AsyncDisposableStack();
   beforeAll(async () => {
-    dir = await createTempDir('na-plane-');
-    server = await startProgram(dir.path, [
-      '--vocabulary=kubernetes',
-      '--controllers=*',
-      '--enable-bootstrap-token-auth',
-      `--nodeagent-certificate-authority=${dir.path}/pki/ca.crt`,
-    ]);
+    dir = started.use(await createTempDir('na-plane-'));
+    server = started.use(
+      await startProgram(dir.path, [
+        '--vocabulary=kubernetes',
+        '--controllers=*',
+        '--enable-bootstrap-token-auth',
+        `--nodeagent-certificate-authority=${dir.path}/pki/ca.crt`,
+      ]),
+    );
     const flags = ['--rotate-server-certificates'];
-    node = await startStockNode(server, { serverDir: dir.path, namespace: NS, flags });
+    started.use(await startStockNode(server, { serverDir: dir.path, namespace: NS, flags }));
   });
-  afterAll(async () => {
-    await node[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
-    await dir[Symbol.asyncDispose]();
-  });
+  afterAll(() => started.disposeAsync());
 
   test('is not reached before somebody approves, and then it is', async () => {
     await ok(`create namespace ${NS}`);
