@@ -73,7 +73,7 @@ export const FLEET_ROWS: readonly FleetRow[] = [
     name: 'fleet-register',
     title: 'Fleet: agents started → all nodes ready',
     unit: 's',
-    budget: 120,
+    budget: 180,
     limits: 'value',
     measure: measureRegistration,
   },

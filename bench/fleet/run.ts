@@ -25,7 +25,7 @@ export const LARGE: FleetSize = {
   agents: 1000,
   pods: 10_000,
   processes: 2,
-  agentsPerSecond: 20,
+  agentsPerSecond: 8,
   podsPerSecond: 50,
 };
 
