@@ -26,22 +26,23 @@ async function setUp() {
   const local = new Map<string, LocalPod>();
   const turn = { promise: Promise.resolve() };
   let version = 100;
-  const answer = (call: string, uid: string, phase: unknown): Promise<Json> => {
+  const answer = (call: string, uid: string, change: object): Promise<Json> => {
     calls.push(call);
     const fault = faults.shift();
     version += 1;
+    const known = store.get(uid);
+    const status = { ...(known?.['status'] as Json), ...change };
     return fault === undefined
-      ? Promise.resolve({ ...store.get(uid), ...answered(store.get(uid), version), status: { phase } })
+      ? Promise.resolve({ ...known, ...answered(known, version), status })
       : Promise.reject(fault);
   };
   const writer = createStatusWriter({
     client: {
       patch: ({ name }, { content }) => {
         const { metadata, status } = content as { metadata: { uid: string }; status: PodStatus };
-        return answer(`patch ${name} ${metadata.uid} ${status.phase}`, metadata.uid, status.phase);
+        return answer(`patch ${name} ${metadata.uid} ${status.phase}`, metadata.uid, status);
       },
-      delete: ({ name }, _signal, options) =>
-        answer(`delete ${name} ${JSON.stringify(options)}`, 'gone', undefined),
+      delete: ({ name }, _signal, options) => answer(`delete ${name} ${JSON.stringify(options)}`, 'gone', {}),
     },
     store,
     clock,
