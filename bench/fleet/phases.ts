@@ -22,11 +22,6 @@ export interface PhaseFigures {
   readonly binds: { readonly p50Ms: number; readonly p99Ms: number } | undefined;
 }
 
-export interface PhaseTimes {
-  readonly settleMs: number;
-  readonly limitMs: number;
-}
-
 export async function measurePhase(
   fleet: Fleet,
   name: string,
@@ -52,7 +47,7 @@ export async function measurePhase(
   if (faults !== undefined) throw new Error(`an agent failed: ${faults}`);
   const startsMs = pods.startsMs(startMs);
   const bindsMs = pods.bindsMs(startMs);
-  return {
+  const figures: PhaseFigures = {
     name,
     seconds,
     serverCpuSeconds: cpuAfter - cpuBefore,
@@ -65,6 +60,28 @@ export async function measurePhase(
     starts: startsMs.length === 0 ? undefined : { count: startsMs.length, ...spread(startsMs) },
     binds: bindsMs.length === 0 ? undefined : spread(bindsMs),
   };
+  fleet.say(phaseText(figures));
+  return figures;
+}
+
+const milliseconds = (ms: number): string => `${ms.toFixed(ms < 10 ? 1 : 0)} ms`;
+
+/** What a phase was like, in one line: a later one may fail. */
+export function phaseText(figures: PhaseFigures): string {
+  const { name, seconds, serverCpuSeconds, agentsCpuSeconds, serverMiB, agentsMiB, starts } = figures;
+  const verbs = figures.verbs.map(
+    ({ verb, count, p50Ms, p99Ms }) => `${verb} ${count} ${milliseconds(p50Ms)}/${milliseconds(p99Ms)}`,
+  );
+  return [
+    `${name}: ${seconds.toFixed(1)} s`,
+    `server ${serverCpuSeconds.toFixed(1)} s of CPU, ${serverMiB.toFixed(0)} MiB`,
+    `loop p99 ${milliseconds(figures.loopP99Ms)}, longest ${milliseconds(figures.loopMaxMs)}`,
+    `agents ${agentsCpuSeconds.toFixed(1)} s of CPU, ${agentsMiB.toFixed(0)} MiB`,
+    ...(starts === undefined
+      ? []
+      : [`${starts.count} pods started in ${milliseconds(starts.p50Ms)}/${milliseconds(starts.p99Ms)}`]),
+    ...verbs,
+  ].join('; ');
 }
 
 const spread = (values: readonly number[]): { readonly p50Ms: number; readonly p99Ms: number } => ({
