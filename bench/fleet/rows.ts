@@ -40,10 +40,7 @@ async function measureRollout(run: FleetRun): Promise<Measurement> {
 async function measureVerbs(run: FleetRun): Promise<Measurement> {
   const { phases } = await run.figures();
   const worst = worstVerb(phases);
-  const verbs = phases.flatMap(({ name, verbs: all }) =>
-    all.map(({ verb, count, p50Ms, p99Ms }) => `${name} ${verb} ${count} ${ms(p50Ms)}/${ms(p99Ms)}`),
-  );
-  return { value: worst.p99Ms / 1000, detail: verbs.join('; ') };
+  return { value: worst.p99Ms / 1000, detail: `${worst.verb} during ${worst.phase}` };
 }
 
 async function measureWatch(run: FleetRun): Promise<Measurement> {

@@ -87,12 +87,18 @@ export async function runFleet(options: RunOptions, stack: AsyncDisposableStack)
   };
 }
 
-/** The verb of any phase whose calls took longest at the 99th percentile. @throws Error if there were no calls */
-export function worstVerb(phases: readonly PhaseFigures[]): {
+export interface WorstVerb {
+  readonly phase: string;
   readonly verb: string;
   readonly p99Ms: number;
-} {
-  const [worst] = phases.flatMap(({ verbs }) => verbs).toSorted((a, b) => b.p99Ms - a.p99Ms);
+}
+
+/** The verb of any phase whose calls took longest at the 99th percentile. @throws Error if there were no calls */
+export function worstVerb(phases: readonly PhaseFigures[]): WorstVerb {
+  const all = phases.flatMap(({ name, verbs }) =>
+    verbs.map(({ verb, p99Ms }): WorstVerb => ({ phase: name, verb, p99Ms })),
+  );
+  const [worst] = all.toSorted((a, b) => b.p99Ms - a.p99Ms);
   if (worst === undefined) throw new Error('the server answered nothing');
   return worst;
 }
