@@ -1,14 +1,16 @@
 /** `npm run bench [-- --json FILE] [-- NAME…]`: measures the budgets of the node and of the API server on this
  *  machine, as root. Shows a missed budget and goes on; fails only when nothing could be measured. A name is one of a
- *  row, or `fleet` for all of its rows, which are measured when they are asked for (`--agents`, `--pods`). */
+ *  row, or one of rows that are measured only when they are asked for: `fleet` (`--agents`, `--pods`), or `upstream`,
+ *  what upstream's API server does under the load that ours is measured with. */
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { asError } from '#api/kit/clock.ts';
 import type { FleetSize } from './fleet/fleet.ts';
 import { FLEET_ROWS } from './fleet/rows.ts';
 import { LARGE, setUpFleet } from './fleet/run.ts';
-import { planeRows } from './plane/rows.ts';
+import { planeRows, UPSTREAM_ROWS } from './plane/rows.ts';
 import { setUpPlane } from './plane/setup.ts';
+import { setUpUpstream } from './plane/upstream.ts';
 import type { RowOn } from './row.ts';
 import { adoption } from './rows/adoption.ts';
 import { agentStart } from './rows/agent-start.ts';
@@ -64,20 +66,27 @@ const groups = (fleet: FleetSize): readonly Group[] => [
   groupOf([agentStart, podStart, containerRestart, manyPods, idleCpu, memory, adoption], setUpBench),
   groupOf(planeRows('embedded'), (stack, say) => setUpPlane('embedded', stack, say)),
   groupOf(planeRows('etcd'), (stack, say) => setUpPlane('etcd', stack, say)),
+  groupOf(UPSTREAM_ROWS, setUpUpstream),
   groupOf(FLEET_ROWS, (stack, say) => setUpFleet(fleet, stack, say)),
 ];
 
-const FLEET = 'fleet';
 const PODS_OF_AN_AGENT = LARGE.pods / LARGE.agents;
-const isOfFleet = ({ name }: RowFacts): boolean => FLEET_ROWS.some((row) => row.name === name);
+
+/** Rows that are measured only when they are asked for, by their own names or by that of all: the fleet takes minutes
+ *  and all that the machine has, upstream's program may have to be built. */
+const ON_REQUEST: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  ['fleet', new Set(FLEET_ROWS.map(({ name }) => name))],
+  ['upstream', new Set(UPSTREAM_ROWS.map(({ name }) => name))],
+]);
+const setOf = (row: RowFacts): string | undefined =>
+  [...ON_REQUEST].find(([, names]) => names.has(row.name))?.[0];
 
 function choose(all: readonly Group[], names: readonly string[]): (row: RowFacts) => boolean {
-  const known = [...all.flatMap(({ rows }) => rows.map(({ name }) => name)), FLEET];
+  const known = [...all.flatMap(({ rows }) => rows.map(({ name }) => name)), ...ON_REQUEST.keys()];
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length > 0) throw new Error(`no row ${unknown.join(', ')}; there are ${known.join(', ')}`);
-  // It takes minutes, and all that the machine has.
-  if (names.length === 0) return (row) => !isOfFleet(row);
-  return (row) => names.includes(row.name) || (names.includes(FLEET) && isOfFleet(row));
+  if (names.length === 0) return (row) => setOf(row) === undefined;
+  return (row) => names.includes(row.name) || names.includes(setOf(row) ?? '');
 }
 
 /** @throws RangeError for what is no number of things */

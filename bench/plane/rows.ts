@@ -188,12 +188,12 @@ const ROWS: readonly PlaneRow[] = [
   },
 ];
 
+const renamed = (suffix: string, title: string): readonly PlaneRow[] =>
+  ROWS.map((row) => ({ ...row, name: `${row.name}-${suffix}`, title: row.title.replace('API', title) }));
+
 /** The rows for a store; those on etcd are named for it. */
-export function planeRows(kind: StoreKind): readonly PlaneRow[] {
-  if (kind === 'embedded') return ROWS;
-  return ROWS.map((row) => ({
-    ...row,
-    name: `${row.name}-etcd`,
-    title: row.title.replace('API', 'API on etcd'),
-  }));
-}
+export const planeRows = (kind: StoreKind): readonly PlaneRow[] =>
+  kind === 'embedded' ? ROWS : renamed('etcd', 'API on etcd');
+
+/** The same of upstream's API server, on etcd. */
+export const UPSTREAM_ROWS: readonly PlaneRow[] = renamed('upstream', "upstream's API");

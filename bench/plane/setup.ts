@@ -10,7 +10,7 @@ import { type HttpClient, openClient, requestBytes } from './http-client.ts';
 import { createLoad, type Load } from './load.ts';
 import { startPlaneProcess } from './server-process.ts';
 
-const CLIENTS = 32;
+export const CLIENTS = 32;
 const START_MS = 20_000;
 
 export type StoreKind = 'embedded' | 'etcd';

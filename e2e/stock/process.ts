@@ -11,6 +11,8 @@ const STOP_TIMEOUT_MS = 20_000;
 const LOG_TAIL = 8_000;
 
 export interface StockProcess extends AsyncDisposable {
+  /** 0 before it was started. */
+  pid(): number;
   /** What it said so far, also before it was started again. */
   log(): Promise<string>;
   /** Starts it again, and waits until it is ready. @throws Error with the end of its log */
@@ -63,6 +65,7 @@ export async function startStock(options: StockProcessOptions): Promise<StockPro
 
   await start();
   return {
+    pid: () => child?.pid ?? 0,
     log,
     start,
     stop,
