@@ -30,6 +30,11 @@ describe('what is to be looked at again', () => {
     expect(graph.apply(PODS, change('ADDED', 'child', { owners: ['gone'] }))).toEqual(['child']);
   });
 
+  test('is nothing for an object that nobody owns', () => {
+    const graph = createOwnerGraph();
+    expect(graph.apply(PODS, change('ADDED', 'free'))).toEqual([]);
+  });
+
   test('is nothing when only what others care for has changed', () => {
     const graph = createOwnerGraph();
     graph.apply(PODS, change('ADDED', 'owner'));
@@ -44,11 +49,11 @@ describe('what is to be looked at again', () => {
     expect(graph.apply(PODS, change('MODIFIED', 'child', { owners: ['gone'] }))).toEqual(['child']);
   });
 
-  test('is the object and the owner that it left', () => {
+  test('is the owner that an object left', () => {
     const graph = createOwnerGraph();
     graph.apply(PODS, change('ADDED', 'owner'));
     graph.apply(PODS, change('ADDED', 'child', { owners: ['owner'] }));
-    expect(graph.apply(PODS, change('MODIFIED', 'child'))).toEqual(['child', 'owner']);
+    expect(graph.apply(PODS, change('MODIFIED', 'child'))).toEqual(['owner']);
   });
 
   test('is everything around an object that goes', () => {

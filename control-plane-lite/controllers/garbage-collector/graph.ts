@@ -38,6 +38,9 @@ function nodeOf(resource: Resource, entry: CachedObject): Node {
   };
 }
 
+/** What nobody owns stays until somebody deletes it, and most objects are of that kind. */
+const mayBeCollected = ({ deleting, owners }: Node): boolean => deleting || owners.length > 0;
+
 export function createOwnerGraph(): OwnerGraph {
   const nodes = new Map<string, Node>();
   const dependents = new Map<string, Set<string>>();
@@ -92,7 +95,8 @@ export function createOwnerGraph(): OwnerGraph {
       const left =
         before === undefined ? [] : before.owners.map(({ uid }) => uid).filter((uid) => nodes.has(uid));
       const waits = node.deleting && (node.finalizers.length > 0 || before?.deleting !== true);
-      return [node.uid, ...left, ...(waits ? around(node) : [])];
+      const own = mayBeCollected(node) ? [node.uid] : [];
+      return [...own, ...left, ...(waits ? around(node) : [])];
     },
     get: (uid) => nodes.get(uid),
     dependentsOf: (uid) => [...(dependents.get(uid) ?? [])].flatMap((each) => nodes.get(each) ?? []),
