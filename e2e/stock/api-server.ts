@@ -9,10 +9,10 @@ import { createAuthority, type Identity, issueIdentity } from '#api/pki/certific
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startEtcd } from '#plane/store/testing/etcd.ts';
 import { freePort } from '../../testing/free-port.ts';
+import { type StockProcess, startStock } from '../../testing/stock-process.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import type { Body } from '../plane/support.ts';
-import { type StockProcess, startStock } from './process.ts';
 
 const WORDS = VOCABULARIES.kubernetes;
 const AGENT = WORDS.agentComponent;

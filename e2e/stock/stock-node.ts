@@ -12,10 +12,10 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { startTestContainerd } from '../../testing/containerd.ts';
 import { freePort } from '../../testing/free-port.ts';
+import { type StockProcess, startStock } from '../../testing/stock-process.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { type Program, runProgram } from '../plane-strangers/program/program.ts';
-import { type StockProcess, startStock } from './process.ts';
 
 const { agentComponent: PROGRAM, componentPrefix } = VOCABULARIES.kubernetes;
 const run = promisify(execFile);

@@ -5,7 +5,7 @@ import { closeSync, openSync } from 'node:fs';
 import { copyFile, mkdir, readFile } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
-import { eventually } from '../../testing/wait.ts';
+import { eventually } from './wait.ts';
 
 const STOP_TIMEOUT_MS = 20_000;
 const LOG_TAIL = 8_000;
