@@ -56,7 +56,7 @@ describe('ps and get', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^node n1 +up /m);
     expect(out).toMatch(/^cpu +\[[#-]+\] +\d+% +\d+m of \d+m$/m);
-    expect(out).toMatch(/^memory +\[[#!-]+\] +\d+% +\S+ of \S+ +evicts when memory\.available < 100Mi$/m);
+    expect(out).toMatch(/^memory +\[[#!-]+\] +\d+% +\S+ of \S+ +threshold: memory\.available < 100Mi$/m);
     expect(out).toMatch(/^default +web-n1 +\d+m +\S+Ki +\S+/m);
     expect(out).toMatch(/^ +main +\d+m +\S+Ki/m);
     expect(out).not.toContain('\u001B');

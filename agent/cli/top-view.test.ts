@@ -52,8 +52,8 @@ describe('topLines', () => {
     expect(lines().slice(0, 7)).toEqual([
       'node n1 up 60s 2 pods',
       'cpu [########----------------------] 25% 500m of 2000m',
-      'memory [#######################------!] 75% 3.0Gi of 4.0Gi evicts when memory.available < 100Mi',
-      'disk [###########################!#-] 95% 95Gi of 100Gi evicts when nodefs.available < 10%: REACHED',
+      'memory [#######################------!] 75% 3.0Gi of 4.0Gi threshold: memory.available < 100Mi',
+      'disk [###########################!#-] 95% 95Gi of 100Gi threshold: nodefs.available < 10%: REACHED',
       'disk inodes [###############---------------] 50% 5 of 10',
       'processes [###---------------------------] 10% 100 of 1000',
       '',

@@ -79,7 +79,7 @@ function gaugeRow(gauge: Gauge, thresholds: TopOptions['thresholds']): readonly 
   const used = Math.min(1, Math.max(0, 1 - available / capacity));
   const threshold = thresholdOf(gauge, thresholds);
   const limit = threshold === undefined ? undefined : 1 - threshold / capacity;
-  const warning = threshold === undefined ? '' : `evicts when ${signal} < ${thresholds[signal] ?? ''}`;
+  const warning = threshold === undefined ? '' : `threshold: ${signal} < ${thresholds[signal] ?? ''}`;
   const reached = threshold !== undefined && available < threshold ? ': REACHED' : '';
   return [
     name,
