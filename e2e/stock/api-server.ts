@@ -1,22 +1,21 @@
 /** Upstream's API server for tests: an etcd, an authority and a folder of its own; users, nodes and the server itself have
  *  certificates of that authority. There are no controllers: what a test needs of their work it does itself. */
-import { generateKeyPairSync } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import { inject } from 'vitest';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
-import { createAuthority, type Identity, issueIdentity } from '#api/pki/certificate.ts';
+import type { Identity } from '#api/pki/certificate.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startEtcd } from '#plane/store/testing/etcd.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { type StockProcess, startStock } from '../../testing/stock-process.ts';
+import { type StockServerPlace, stockServerFlags, writeStockFiles } from '../../testing/stock-server.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import type { Body } from '../plane/support.ts';
 
 const WORDS = VOCABULARIES.kubernetes;
 const AGENT = WORDS.agentComponent;
-const DAY_MS = 86_400_000;
 
 export interface Reply {
   readonly status: number;
@@ -61,60 +60,31 @@ interface Files {
 }
 
 async function writeFiles(dir: string): Promise<Files> {
-  const [from, until] = [new Date(Date.now() - DAY_MS), new Date(Date.now() + DAY_MS)];
-  const authority = createAuthority({ commonName: 'stock' }, from, until);
-  const issue = (commonName: string, organizations: readonly string[]): Identity =>
-    issueIdentity(authority, {
-      subject: { commonName, organizations },
-      extendedUsages: ['clientAuth', 'serverAuth'],
-      ipAddresses: ['127.0.0.1'],
-      notBefore: from,
-      notAfter: until,
-    });
-  const admin = issue('admin', ['system:masters']);
-  const pairs: Readonly<Record<string, Identity>> = {
-    ca: authority,
-    admin,
-    server: issue('server', []),
-    // By which the server proves itself to node agents.
-    client: issue('server', ['system:masters']),
-  };
-  for (const [name, { certificate, key }] of Object.entries(pairs)) {
-    await writeFile(`${dir}/${name}.crt`, certificate);
-    await writeFile(`${dir}/${name}.key`, key);
-  }
+  const { authority, admin, issue } = await writeStockFiles(dir);
+  // With which the test itself signs what nodes ask for.
+  await writeFile(`${dir}/ca.key`, authority.key);
+  // By which the server proves itself to node agents.
+  const client = issue('server', ['system:masters']);
+  await writeFile(`${dir}/client.crt`, client.certificate);
+  await writeFile(`${dir}/client.key`, client.key);
   await writeFile(`${dir}/admin.pem`, `${admin.certificate}${admin.key}`);
-  const accounts = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
-  await writeFile(`${dir}/accounts.key`, accounts.export({ type: 'pkcs1', format: 'pem' }));
   await writeFile(`${dir}/audit.json`, JSON.stringify(AUDIT_POLICY));
   return { dir, authority, admin };
 }
 
-const flags = (dir: string, port: number, etcd: string): readonly string[] => [
-  `--etcd-servers=${etcd}`,
-  '--bind-address=127.0.0.1',
-  `--secure-port=${port}`,
-  '--advertise-address=192.0.2.1',
-  `--cert-dir=${dir}`,
-  `--tls-cert-file=${dir}/server.crt`,
-  `--tls-private-key-file=${dir}/server.key`,
-  `--client-ca-file=${dir}/ca.crt`,
+const flags = (place: StockServerPlace): readonly string[] => [
+  ...stockServerFlags(place),
   '--enable-bootstrap-token-auth',
   '--authorization-mode=Node,RBAC',
   '--enable-admission-plugins=NodeRestriction',
   '--allow-privileged',
   '--feature-gates=BoundServiceAccountTokenVolume=true,EphemeralContainers=true',
-  `--service-account-issuer=https://${WORDS.apiService}.default.svc`,
-  `--service-account-key-file=${dir}/accounts.key`,
-  `--service-account-signing-key-file=${dir}/accounts.key`,
-  '--service-cluster-ip-range=10.0.0.0/24',
-  `--${AGENT}-client-certificate=${dir}/client.crt`,
-  `--${AGENT}-client-key=${dir}/client.key`,
-  `--${AGENT}-certificate-authority=${dir}/ca.crt`,
+  `--${AGENT}-client-certificate=${place.dir}/client.crt`,
+  `--${AGENT}-client-key=${place.dir}/client.key`,
+  `--${AGENT}-certificate-authority=${place.dir}/ca.crt`,
   `--${AGENT}-preferred-address-types=InternalIP`,
-  `--audit-policy-file=${dir}/audit.json`,
-  `--audit-log-path=${dir}/audit.log`,
-  '--shutdown-delay-duration=0s',
+  `--audit-policy-file=${place.dir}/audit.json`,
+  `--audit-log-path=${place.dir}/audit.log`,
 ];
 
 /** What controllers make in a namespace, without which no pod gets in. */
@@ -181,7 +151,7 @@ export async function startStockServer(): Promise<StockServer> {
   const stock = started.use(
     await startStock({
       program: `${inject('stockPrograms')}/kube-apiserver`,
-      args: flags(dir, port, etcd.urls.join()),
+      args: flags({ dir, port, etcd: etcd.urls.join() }),
       logFile: `${dir}/log`,
       isReady: async () => (await call('GET', '/readyz')).status === 200,
     }),

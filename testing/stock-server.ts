@@ -1,0 +1,75 @@
+/** What upstream's API server needs to run: its program, built if it is not there yet, its certificates and its flags. */
+import { spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text as readAll } from 'node:stream/consumers';
+import { createAuthority, type Identity, issueIdentity } from '#api/pki/certificate.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+
+const SCRIPT = join(import.meta.dirname, '..', 'scripts', 'stock-programs.sh');
+const DAY_MS = 86_400_000;
+
+/** The folder of upstream's programs. Building them takes a quarter of an hour. @throws Error if that fails */
+export async function stockPrograms(): Promise<string> {
+  const build = spawn('sh', [SCRIPT], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [said] = await Promise.all([readAll(build.stdout), once(build, 'close')]);
+  if (build.exitCode !== 0) throw new Error(`scripts/stock-programs.sh ended with ${build.exitCode}`);
+  return said.trim();
+}
+
+export interface StockIdentities {
+  readonly authority: Identity;
+  readonly admin: Identity;
+  /** For another user of the server. */
+  readonly issue: (commonName: string, organizations: readonly string[]) => Identity;
+}
+
+/** Writes what `stockServerFlags` names into the folder. */
+export async function writeStockFiles(dir: string): Promise<StockIdentities> {
+  const [from, until] = [new Date(Date.now() - DAY_MS), new Date(Date.now() + DAY_MS)];
+  const authority = createAuthority({ commonName: 'stock' }, from, until);
+  const issue: StockIdentities['issue'] = (commonName, organizations) =>
+    issueIdentity(authority, {
+      subject: { commonName, organizations },
+      extendedUsages: ['clientAuth', 'serverAuth'],
+      dnsNames: ['localhost'],
+      ipAddresses: ['127.0.0.1'],
+      notBefore: from,
+      notAfter: until,
+    });
+  const server = issue('server', []);
+  const accounts = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey;
+  await Promise.all([
+    writeFile(`${dir}/ca.crt`, authority.certificate),
+    writeFile(`${dir}/server.crt`, server.certificate),
+    writeFile(`${dir}/server.key`, server.key),
+    writeFile(`${dir}/accounts.key`, accounts.export({ type: 'pkcs1', format: 'pem' })),
+  ]);
+  return { authority, admin: issue('admin', ['system:masters']), issue };
+}
+
+export interface StockServerPlace {
+  readonly dir: string;
+  readonly port: number;
+  readonly etcd: string;
+}
+
+/** Flags that every such server has. */
+export const stockServerFlags = ({ dir, port, etcd }: StockServerPlace): readonly string[] => [
+  `--etcd-servers=${etcd}`,
+  '--bind-address=127.0.0.1',
+  `--secure-port=${port}`,
+  // Of no machine: it insists on one that is not loopback.
+  '--advertise-address=192.0.2.1',
+  `--cert-dir=${dir}`,
+  `--tls-cert-file=${dir}/server.crt`,
+  `--tls-private-key-file=${dir}/server.key`,
+  `--client-ca-file=${dir}/ca.crt`,
+  `--service-account-issuer=https://${VOCABULARIES.kubernetes.apiService}.default.svc`,
+  `--service-account-key-file=${dir}/accounts.key`,
+  `--service-account-signing-key-file=${dir}/accounts.key`,
+  '--service-cluster-ip-range=10.0.0.0/24',
+  '--shutdown-delay-duration=0s',
+];
