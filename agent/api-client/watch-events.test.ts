@@ -1,16 +1,7 @@
 import { array, assert, asyncProperty, nat } from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { cut } from './cut.fixture.ts';
 import { parseWatchEvent, type WatchEvent, watchEvents } from './watch-events.ts';
-
-async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
-  let at = 0;
-  for (const size of sizes) {
-    yield bytes.subarray(at, at + size);
-    at += size;
-  }
-  await Promise.resolve();
-  yield bytes.subarray(at);
-}
 
 async function read(body: AsyncIterable<unknown>): Promise<readonly WatchEvent[]> {
   const events: WatchEvent[] = [];

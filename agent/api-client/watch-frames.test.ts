@@ -3,21 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { watchFrame } from '#api/codec/api-protobuf/envelope.ts';
 import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { cut } from './cut.fixture.ts';
 import { inTurns } from './turns.ts';
 import { type WatchEvent, watchEvents } from './watch-events.ts';
 import { watchFrameEvents } from './watch-frames.ts';
 
 const codec = createApiProtobuf(VOCABULARIES.plat);
-
-async function* cut(bytes: Buffer, sizes: readonly number[]): AsyncGenerator<Uint8Array> {
-  let at = 0;
-  for (const size of sizes) {
-    yield bytes.subarray(at, at + size);
-    at += size;
-  }
-  await Promise.resolve();
-  yield bytes.subarray(at);
-}
 
 const noTurns = (): undefined => undefined;
 

@@ -7,7 +7,7 @@ import { typed } from '../resources/view.ts';
 import type { AdmissionPlugin } from './contract.ts';
 import { refusal } from './refusal.ts';
 
-/** A volume that a provisioner has yet to make. */
+/** By this word of upstream's a provisioner names a volume that it has yet to make: there is nothing to ask of it. */
 const TO_BE_MADE = 'placeholder-for-provisioning';
 
 type Spec = NonNullable<PersistentVolume['spec']>;

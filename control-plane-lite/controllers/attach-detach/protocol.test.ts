@@ -54,7 +54,7 @@ type Write = AttachAction | { readonly kind: 'delete'; readonly nodeName: string
 interface Sim {
   readonly nodes: Readonly<Record<NodeName, SimNode>>;
   /** What the controller has decided and not yet done. */
-  readonly todo: Write[];
+  readonly pending: Write[];
 }
 
 const begin = (): Sim => {
@@ -65,13 +65,13 @@ const begin = (): Sim => {
     reported: false,
     attachment: 'none',
   });
-  return { nodes: { a: idle(), b: idle(), c: idle() }, todo: [] };
+  return { nodes: { a: idle(), b: idle(), c: idle() }, pending: [] };
 };
 
 const isNode = (name: string): name is NodeName => NODES.some((each) => each === name);
 
 /** One write of the controller. */
-function write({ nodes, todo }: Sim, action: Write): void {
+function write({ nodes, pending }: Sim, action: Write): void {
   if (!isNode(action.nodeName)) return;
   const node = nodes[action.nodeName];
   switch (action.kind) {
@@ -88,7 +88,7 @@ function write({ nodes, todo }: Sim, action: Write): void {
       if (node.inUse) return;
       node.reported = false;
       // The second write comes later, whatever happens in between.
-      todo.unshift({ kind: 'delete', nodeName: action.nodeName });
+      pending.unshift({ kind: 'delete', nodeName: action.nodeName });
       return;
     case 'delete':
       if (node.attachment !== 'none') node.attachment = 'deleting';
@@ -101,7 +101,7 @@ function write({ nodes, todo }: Sim, action: Write): void {
 }
 
 function control(sim: Sim, volume: Attachable): void {
-  const next = sim.todo.shift();
+  const next = sim.pending.shift();
   if (next !== undefined) {
     write(sim, next);
     return;
@@ -113,7 +113,7 @@ function control(sim: Sim, volume: Attachable): void {
     nowMs: 0,
     trustOutOfService: false,
   });
-  sim.todo.push(...actions.filter(({ kind }) => kind !== 'tell'));
+  sim.pending.push(...actions.filter(({ kind }) => kind !== 'tell'));
 }
 
 /** The attacher does what it was asked for. */
