@@ -16,6 +16,10 @@ const start = (args: readonly string[]): CliProcess => startCli(agent, args);
 const run = (args: readonly string[], input?: string | Uint8Array): Promise<Ended> =>
   runCli(agent, args, input);
 
+async function rejectedManifests(): Promise<readonly unknown[]> {
+  return ((await agent.get('/manifests/problems')) as { rejected: readonly unknown[] }).rejected;
+}
+
 const podText = (name: string, script: string, more: object = {}): string =>
   JSON.stringify({
     apiVersion: 'v1',
@@ -37,6 +41,8 @@ beforeAll(async () => {
     'apiVersion: v1\nkind: Pod\nmetadata: {name: bad}\nspec: {containers: [{name: X}]}\n',
   );
   await agent.waitFor('web', isReady);
+  // A faulty file may be half written: it is rejected only when it stays as it is.
+  await eventually(async () => (await rejectedManifests()).length > 0, { what: 'the rejection of bad' });
 });
 
 afterAll(() => agent[Symbol.asyncDispose]());
