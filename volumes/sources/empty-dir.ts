@@ -146,4 +146,8 @@ async function setUp(spec: EmptyDirVolumeSource, request: SourceRequest): Promis
   return { hostPath: dir, readOnly: false, seLinuxRelabel: true, changes: false };
 }
 
-export const emptyDir: SourcePlugin = defineSource('emptyDir', setUp);
+export const emptyDir: SourcePlugin = defineSource(
+  'emptyDir',
+  { summary: 'A directory of its own for the pod, on disk, in memory or in huge pages.', use: 'pod' },
+  setUp,
+);

@@ -77,4 +77,8 @@ async function setUp(spec: HostPathVolumeSource, request: SourceRequest): Promis
   return { hostPath: spec.path, readOnly: request.readOnly, seLinuxRelabel: false, changes: false };
 }
 
-export const hostPath: SourcePlugin = defineSource('hostPath', setUp);
+export const hostPath: SourcePlugin = defineSource(
+  'hostPath',
+  { summary: 'A file, directory, socket or device of the node.', use: 'both' },
+  setUp,
+);

@@ -50,4 +50,11 @@ async function setUp(spec: LocalVolumeSource, request: SourceRequest): Promise<R
   return { hostPath: dir, readOnly: request.readOnly, seLinuxRelabel: true, changes: false };
 }
 
-export const local: SourcePlugin = defineSource('local', setUp);
+export const local: SourcePlugin = defineSource(
+  'local',
+  {
+    summary: 'A directory or block device of the node, through a PersistentVolume.',
+    use: 'persistent volume',
+  },
+  setUp,
+);

@@ -98,5 +98,9 @@ async function setUpClaim(
 
 /** @param plugins the sources that a PersistentVolume may have */
 export function createPersistentVolumeClaim(plugins: readonly SourcePlugin[]): SourcePlugin {
-  return defineSource('persistentVolumeClaim', (spec, request) => setUpClaim(plugins, spec, request));
+  return defineSource(
+    'persistentVolumeClaim',
+    { summary: 'The PersistentVolume that a claim is bound to.', use: 'pod' },
+    (spec, request) => setUpClaim(plugins, spec, request),
+  );
 }

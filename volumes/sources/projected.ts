@@ -25,9 +25,13 @@ async function contentOf(request: SourceRequest, source: VolumeProjection, mode:
   throw new VolumeSetupError('a projected source is empty');
 }
 
-export const projected: SourcePlugin = defineSource('projected', async (spec, request) => {
-  const mode = spec.defaultMode ?? DEFAULT_MODE;
-  const contents: Content[] = [];
-  for (const source of spec.sources ?? []) contents.push(await contentOf(request, source, mode));
-  return setUpContent(request, { dirName: 'projected', memory: true }, mergeContents(contents));
-});
+export const projected: SourcePlugin = defineSource(
+  'projected',
+  { summary: 'Several sources, and tokens of the service account, in one directory.', use: 'pod' },
+  async (spec, request) => {
+    const mode = spec.defaultMode ?? DEFAULT_MODE;
+    const contents: Content[] = [];
+    for (const source of spec.sources ?? []) contents.push(await contentOf(request, source, mode));
+    return setUpContent(request, { dirName: 'projected', memory: true }, mergeContents(contents));
+  },
+);
