@@ -1,0 +1,81 @@
+/** Which Debian package brings a program that volumes need. Programs of the base system stand here too: a small
+ *  image may lack them. */
+
+const PACKAGES: Readonly<Record<string, string>> = {
+  blkid: 'util-linux',
+  blockdev: 'util-linux',
+  btrfs: 'btrfs-progs',
+  ceph: 'ceph-common',
+  'ceph-fuse': 'ceph-fuse',
+  chattr: 'e2fsprogs',
+  dumpe2fs: 'e2fsprogs',
+  e2fsck: 'e2fsprogs',
+  findmnt: 'util-linux',
+  fsck: 'util-linux',
+  'fsck.btrfs': 'btrfs-progs',
+  'fsck.ext2': 'e2fsprogs',
+  'fsck.ext3': 'e2fsprogs',
+  'fsck.ext4': 'e2fsprogs',
+  'fsck.xfs': 'xfsprogs',
+  fusermount: 'fuse3',
+  fusermount3: 'fuse3',
+  git: 'git',
+  glusterfs: 'glusterfs-client',
+  iscsiadm: 'open-iscsi',
+  losetup: 'mount',
+  lsblk: 'util-linux',
+  'mkfs.btrfs': 'btrfs-progs',
+  'mkfs.ext2': 'e2fsprogs',
+  'mkfs.ext3': 'e2fsprogs',
+  'mkfs.ext4': 'e2fsprogs',
+  'mkfs.xfs': 'xfsprogs',
+  modprobe: 'kmod',
+  mount: 'mount',
+  'mount.ceph': 'ceph-common',
+  'mount.cifs': 'cifs-utils',
+  'mount.fuse.ceph': 'ceph-fuse',
+  'mount.glusterfs': 'glusterfs-client',
+  'mount.nfs': 'nfs-common',
+  'mount.nfs4': 'nfs-common',
+  multipath: 'multipath-tools',
+  multipathd: 'multipath-tools',
+  mkswap: 'util-linux',
+  partx: 'util-linux',
+  quota: 'quota',
+  rbd: 'ceph-common',
+  'rbd-nbd': 'rbd-nbd',
+  resize2fs: 'e2fsprogs',
+  'rpc.statd': 'nfs-common',
+  setquota: 'quota',
+  showmount: 'nfs-common',
+  'systemd-run': 'systemd',
+  tune2fs: 'e2fsprogs',
+  udevadm: 'udev',
+  umount: 'mount',
+  'umount.nfs': 'nfs-common',
+  xfs_admin: 'xfsprogs',
+  xfs_growfs: 'xfsprogs',
+  xfs_info: 'xfsprogs',
+  xfs_quota: 'xfsprogs',
+  xfs_repair: 'xfsprogs',
+};
+
+/** Programs that Debian has no package for, and who brings them. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  drv_cfg: 'the SDC package of Dell PowerFlex (ScaleIO)',
+  'mount.quobyte': 'the client package of Quobyte',
+  pxctl: 'Portworx',
+  storageos: 'StorageOS',
+};
+
+/** The Debian package with the program; undefined where there is none, or none is known. */
+export function debianPackage(program: string): string | undefined {
+  return PACKAGES[program];
+}
+
+/** What to install for the program, in words that follow "install". */
+export function whatBrings(program: string): string {
+  const name = PACKAGES[program];
+  if (name !== undefined) return `the Debian package ${name}`;
+  return ELSEWHERE[program] ?? 'what brings it';
+}

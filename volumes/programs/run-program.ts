@@ -1,0 +1,181 @@
+/** Runs helper programs of the system: by name and arguments, never through a shell, with a small fixed environment,
+ *  in a session of its own that is killed as a whole. What they print is bounded and never logged here. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { access, constants } from 'node:fs/promises';
+import { constants as system } from 'node:os';
+import { join } from 'node:path';
+import type { Readable, Writable } from 'node:stream';
+import { asError } from '#api/kit/clock.ts';
+import type { ProgramOptions, ProgramResult, RunProgram } from './contract.ts';
+import { MissingProgramError, ProgramStartError, ProgramTimeoutError } from './errors.ts';
+
+const FOLDERS: readonly string[] = [
+  '/usr/local/sbin',
+  '/usr/local/bin',
+  '/usr/sbin',
+  '/usr/bin',
+  '/sbin',
+  '/bin',
+];
+const ENVIRONMENT: Readonly<Record<string, string>> = { PATH: FOLDERS.join(':'), LC_ALL: 'C' };
+
+const LARGEST_OUTPUT_BYTES = 1024 * 1024;
+/** How long output is waited for after the end of a program that left others behind who hold its pipes. */
+const LEFT_OPEN_MS = 500;
+
+export interface RunProgramOptions {
+  /** The program that runs programs which mount; `mount` or empty for none.
+   *  Source: upstream's flag `--experimental-mounter-path`. */
+  readonly mounterPath?: string;
+  /** Folders that are looked through before those of the system, for tests. */
+  readonly folders?: readonly string[];
+}
+
+/** The path of a program in the folders that programs are run from; undefined when it is not installed. */
+export async function findProgram(
+  program: string,
+  folders: readonly string[] = FOLDERS,
+): Promise<string | undefined> {
+  for (const folder of folders) {
+    const path = join(folder, program);
+    try {
+      await access(path, constants.X_OK);
+      return path;
+    } catch {
+      // Not here.
+    }
+  }
+  return undefined;
+}
+
+/** @returns the way to run programs of the system, on the agent's own mount table */
+export function createRunProgram({ mounterPath = '', folders = [] }: RunProgramOptions = {}): RunProgram {
+  const env = { ...ENVIRONMENT, PATH: [...folders, ...FOLDERS].join(':') };
+  const throughMounter = mounterPath !== '' && mounterPath !== 'mount';
+  return (program, args, options) => {
+    const mounts = program === 'mount' || program.startsWith('mount.');
+    return throughMounter && mounts
+      ? runOne(mounterPath, [program, ...args], env, options)
+      : runOne(program, args, env, options);
+  };
+}
+
+async function runOne(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  options: ProgramOptions,
+): Promise<ProgramResult> {
+  const { signal, timeoutMs, input } = options;
+  signal.throwIfAborted();
+  const child = start(program, args, { ...env, ...options.env }, input !== undefined);
+  const deadline = AbortSignal.timeout(timeoutMs);
+  const stopped = AbortSignal.any([signal, deadline]);
+  const { promise: stop, reject } = Promise.withResolvers<never>();
+  const onStop = (): void => {
+    kill(child);
+    reject(signal.aborted ? asError(signal.reason) : new ProgramTimeoutError(program, timeoutMs));
+  };
+  stopped.addEventListener('abort', onStop, { once: true });
+  try {
+    // A program that the kernel holds may outlive its killing: it is not waited for.
+    return await Promise.race([follow(program, child, input), stop]);
+  } finally {
+    stopped.removeEventListener('abort', onStop);
+  }
+}
+
+/** Some failures are thrown at once, such as arguments that are too long; the others come as events. */
+function start(
+  program: string,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+  hasInput: boolean,
+): ChildProcess {
+  try {
+    return spawn(program, [...args], {
+      env,
+      cwd: '/',
+      detached: true,
+      stdio: [hasInput ? 'pipe' : 'ignore', 'pipe', 'pipe'],
+    });
+  } catch (thrown) {
+    throw new ProgramStartError(program, asError(thrown));
+  }
+}
+
+/** The program with all of its session that stayed in its group, and our ends of the pipes. */
+function kill(child: ChildProcess): void {
+  const { stdout, stderr }: { stdout?: Readable | null; stderr?: Readable | null } = child;
+  stdout?.destroy();
+  stderr?.destroy();
+  child.unref();
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, 'SIGKILL');
+  } catch {
+    // The whole group is gone.
+  }
+}
+
+interface Output {
+  readonly text: () => string;
+}
+
+function collect(stream: Readable | null | undefined): Output {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  stream?.on('data', (part: Buffer) => {
+    if (bytes >= LARGEST_OUTPUT_BYTES) return;
+    parts.push(part.subarray(0, LARGEST_OUTPUT_BYTES - bytes));
+    bytes += part.length;
+  });
+  stream?.on('error', () => undefined);
+  return { text: () => Buffer.concat(parts).toString('utf8') };
+}
+
+async function follow(
+  program: string,
+  child: ChildProcess,
+  input: string | undefined,
+): Promise<ProgramResult> {
+  // Without free descriptors there is neither a process nor its pipes, whatever the types say.
+  const { stdin, stdout, stderr }: StreamsOf = child;
+  const out = collect(stdout);
+  const err = collect(stderr);
+  const ended = untilEnded(program, child);
+  // A program may end without reading what it is told.
+  stdin?.on('error', () => undefined);
+  stdin?.end(input);
+  const code = await ended;
+  return { code, stdout: out.text(), stderr: err.text() };
+}
+
+interface StreamsOf {
+  readonly stdin?: Writable | null;
+  readonly stdout?: Readable | null;
+  readonly stderr?: Readable | null;
+}
+
+function untilEnded(program: string, child: ChildProcess): Promise<number> {
+  return new Promise((resolve, reject) => {
+    child.on('error', (error) => {
+      const missing = 'code' in error && error.code === 'ENOENT';
+      reject(missing ? new MissingProgramError(program) : new ProgramStartError(program, error));
+    });
+    child.on('exit', (code, killedBy) => {
+      const exitCode = code ?? 128 + (killedBy === null ? 0 : system.signals[killedBy]);
+      // A file system that runs as a process may have kept the pipes of the program that started it.
+      const enough = setTimeout(() => {
+        const { stdout, stderr }: StreamsOf = child;
+        stdout?.destroy();
+        stderr?.destroy();
+        resolve(exitCode);
+      }, LEFT_OPEN_MS);
+      child.on('close', () => {
+        clearTimeout(enough);
+        resolve(exitCode);
+      });
+    });
+  });
+}
