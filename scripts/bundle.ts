@@ -10,7 +10,7 @@ const REPOSITORY = resolve(import.meta.dirname, '..');
 /** Programs of the bundle, by the name of their file in it; the agent's thread is looked for under its name. */
 export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
   nodeagent: 'agent/bin.ts',
-  'usage-worker': 'agent/server/node/stats/usage/worker.ts',
+  'usage-worker': 'volumes/usage/worker.ts',
   'containerd-unit': 'packaging/containerd-unit.ts',
 };
 

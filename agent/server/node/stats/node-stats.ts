@@ -2,9 +2,9 @@
 import { formatTime } from '#api/meta/time.ts';
 import type { ContainerStats, FsStats, NodeStats } from '#api/schema/gen/stats-v1alpha1.ts';
 import type { ImageService } from '#cri/gen/cri-v1.ts';
+import type { FsSpace } from '#volumes/usage/fs-space.ts';
 import type { Cgroups } from './cgroups/cgroups.ts';
 import type { CgroupUsage } from './cgroups/usage.ts';
-import type { FsSpace } from './fs-space.ts';
 import { networkStats } from './pod-network.ts';
 import { known, num, spaceFields } from './pod-stats.ts';
 import { parseMeminfo, parseNetDev, parseStat, parseThreads } from './proc.ts';

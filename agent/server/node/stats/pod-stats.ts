@@ -10,12 +10,12 @@ import type {
   VolumeStats,
 } from '#api/schema/gen/stats-v1alpha1.ts';
 import type { ContainerStats as CriStats, FilesystemUsage, UInt64Value } from '#cri/gen/cri-v1.ts';
+import type { UsageFigures } from '#volumes/usage/disk-usage.ts';
+import type { FsSpace } from '#volumes/usage/fs-space.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../../observe/types.ts';
-import type { FsSpace } from './fs-space.ts';
 import { networkStats } from './pod-network.ts';
 import type { InterfaceCounts } from './proc.ts';
 import type { Rates } from './rates.ts';
-import type { UsageFigures } from './usage/disk-usage.ts';
 
 const NS_PER_MS = 1_000_000;
 

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ContainerStats as CriStats } from '#cri/gen/cri-v1.ts';
+import type { UsageFigures } from '#volumes/usage/disk-usage.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../../observe/types.ts';
 import { createSummary } from './summary.ts';
-import type { UsageFigures } from './usage/disk-usage.ts';
 
 const SPACE = { capacityBytes: 100, availableBytes: 60, usedBytes: 40, inodes: 10, inodesFree: 7 };
 const PROC: Readonly<Record<string, string>> = {

@@ -12,10 +12,11 @@ import type {
   Summary,
 } from '#api/schema/gen/stats-v1alpha1.ts';
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
+import type { DiskUsage } from '#volumes/usage/disk-usage.ts';
+import type { FsSpace } from '#volumes/usage/fs-space.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../../observe/types.ts';
 import type { Cgroups } from './cgroups/cgroups.ts';
 import type { CgroupPlace } from './cgroups/places.ts';
-import type { FsSpace } from './fs-space.ts';
 import {
   imageFsStats,
   type NodeStatsDeps,
@@ -26,7 +27,6 @@ import {
 import type { PodNetworks } from './pod-network.ts';
 import { containerStats, podStats, together } from './pod-stats.ts';
 import { createRates, LEAST_RATE_MS, type Rates } from './rates.ts';
-import type { DiskUsage } from './usage/disk-usage.ts';
 
 export interface SummaryDeps extends Omit<NodeStatsDeps, 'cgroups'> {
   readonly runtime: Pick<RuntimeService, 'listContainerStats'>;

@@ -1,5 +1,5 @@
 /** What the agent and its measuring thread say to each other. */
-import type { FsSpace } from '../fs-space.ts';
+import type { FsSpace } from './fs-space.ts';
 
 /** A pod whose folders are to be measured. */
 export interface PodFolders {

@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import { createTempDir } from '../../../../../testing/temp.ts';
+import { createTempDir } from '../../testing/temp.ts';
 import { createDiskUsage } from './disk-usage.ts';
 import { measureTree } from './walk.ts';
 

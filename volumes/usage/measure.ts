@@ -1,7 +1,7 @@
 /** Measures the folders of pods, one after the other. For a thread that may block. */
 import { lstatSync, readdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
-import { spaceIn } from '../fs-space.ts';
+import { spaceIn } from './fs-space.ts';
 import type { FromThread, Measured, MeasureTask, PodFolders } from './protocol.ts';
 import { measureTree } from './walk.ts';
 
