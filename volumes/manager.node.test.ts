@@ -422,7 +422,7 @@ describe('persistentVolumeClaim', () => {
     ['lost', 'is bound to PersistentVolume nowhere, which was not found'],
     ['stolen', 'belongs to another claim, other/claim'],
     ['nfs', "has a source that this agent can't mount: nfs"],
-    ['block', 'is a raw block volume'],
+    ['block', 'has volumeMode Block, but is specified in volumeMounts'],
     ['missing', 'local path /nonexistent/na does not exist on this node'],
     ['options', 'has mountOptions'],
   ])('says what is wrong with claim %s', async (name, message) => {

@@ -16,8 +16,9 @@ import { createUseTracker, type UseTracker } from './in-use.ts';
 import { checkName, podDir, podsDir, subPathsDir, subPathTarget, volumeDir } from './layout.ts';
 import { createMounter, type Mounter } from './mounter.ts';
 import { createPodTasks, type PodTasks, until } from './pod-tasks.ts';
+import type { RunProgram } from './programs/contract.ts';
 import { combineFailures, errorCode, type VolumeFailure, VolumeSetupError } from './setup-error.ts';
-import type { SourceRequest } from './sources/source.ts';
+import type { SourceRequest, Undoable, UndoServices } from './sources/source.ts';
 import { bindVolume } from './sources/table.ts';
 import { bindSubPath } from './subpath.ts';
 import { tearDownPod, tearDownSubPaths } from './teardown.ts';
@@ -29,20 +30,29 @@ function uidOf(pod: Pod): string {
   throw new VolumeError('the pod has no UID', { volumes: [] });
 }
 
+const noStaging = (): Promise<never> =>
+  Promise.reject(new VolumeSetupError('volumes that are staged on the node are not served'));
+
+function undoServices(host: VolumeHost, mounter: Mounter): UndoServices {
+  const { clock, vocabulary, devices = { dev: '/dev', sys: '/sys' } } = host;
+  const run: RunProgram = host.run ?? (() => Promise.reject(new VolumeSetupError('programs cannot be run')));
+  return { mounter, clock, run, devices, domain: vocabulary.domain };
+}
+
 type SetUpVolume = (pod: Pod, desired: DesiredVolume, signal: AbortSignal) => Promise<ActualVolume>;
 
 /** The work for one volume of one pod, independent of what was done before. */
 function createSetUp(host: VolumeHost, mounter: Mounter, inUse: UseTracker): SetUpVolume {
-  const { rootDir, clock, allocatable, vocabulary, accountToken } = host;
+  const { rootDir, allocatable, vocabulary, accountToken } = host;
 
-  function requestFor(pod: Pod, name: string, signal: AbortSignal): SourceRequest {
+  function requestFor(pod: Pod, { name, block }: DesiredVolume, signal: AbortSignal): SourceRequest {
     const podUID = uidOf(pod);
     const security = pod.spec?.securityContext;
+    const undoable = (): Undoable => ({ remember: noStaging, stage: noStaging });
     return {
       services: {
+        ...undoServices(host, mounter),
         objects: host.objectsOf?.(pod) ?? host.objects,
-        mounter,
-        clock,
         allocatable,
         ...(accountToken === undefined ? {} : { accountToken }),
       },
@@ -55,17 +65,20 @@ function createSetUp(host: VolumeHost, mounter: Mounter, inUse: UseTracker): Set
       fsGroup: security?.fsGroup,
       fsGroupOnRootMismatch: security?.fsGroupChangePolicy === 'OnRootMismatch',
       readOnly: false,
+      block,
+      mountOptions: [],
+      undoable,
+      ...undoable(),
       signal,
     };
   }
 
   async function setUp(pod: Pod, desired: DesiredVolume, signal: AbortSignal): Promise<ActualVolume> {
-    const { name, volume, block } = desired;
+    const { name, volume } = desired;
     if (volume === undefined)
       throw new VolumeSetupError('a container uses it, but the pod does not define it');
-    if (block) throw new VolumeSetupError('can be mounted as a file system only, not used in volumeDevices');
     signal.throwIfAborted();
-    const { changes, ...ready } = await bindVolume(volume)(requestFor(pod, name, signal));
+    const { changes, ...ready } = await bindVolume(volume)(requestFor(pod, desired, signal));
     return { mounted: { name, ...ready }, changes };
   }
 

@@ -4,6 +4,8 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import type { DevicePaths } from './devices/contract.ts';
+import type { RunProgram } from './programs/contract.ts';
 
 /** A token for an audience (none is the API server itself) that is still good for a while.
  *  Rejects where it cannot be had. */
@@ -26,6 +28,10 @@ export interface VolumeHost {
   readonly clock: Clock;
   readonly log: Logger;
   readonly vocabulary: Vocabulary;
+  /** Runs helper programs of the system. */
+  readonly run?: RunProgram;
+  /** Where devices show up; `/dev` and `/sys` by default. */
+  readonly devices?: DevicePaths;
   /** Allocatable amounts by resource name in base units (cores, bytes), for downward API defaults. */
   readonly allocatable: () => Readonly<Record<string, number>>;
 }

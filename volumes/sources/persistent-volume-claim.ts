@@ -4,9 +4,11 @@ import type {
   PersistentVolume,
   PersistentVolumeClaim,
   PersistentVolumeClaimVolumeSource,
+  PersistentVolumeSpec,
 } from '#api/schema/gen/core-v1.ts';
 import { VolumeSetupError } from '../setup-error.ts';
 import {
+  bindFrom,
   defineSource,
   type ReadyVolume,
   type SetUp,
@@ -14,18 +16,6 @@ import {
   type SourcePlugin,
   type SourceRequest,
 } from './source.ts';
-
-/** Fields of a PersistentVolume's spec that say nothing about its source. */
-const OTHER_FIELDS: ReadonlySet<string> = new Set([
-  'capacity',
-  'accessModes',
-  'claimRef',
-  'persistentVolumeReclaimPolicy',
-  'storageClassName',
-  'mountOptions',
-  'volumeMode',
-  'nodeAffinity',
-]);
 
 async function findVolume(request: SourceRequest, claimName: string): Promise<PersistentVolume> {
   const { namespace } = request;
@@ -60,23 +50,41 @@ function checkBinding(
       );
     }
   }
-  if (volume.spec?.volumeMode === 'Block') {
-    throw new VolumeSetupError(`PersistentVolume ${name} is a raw block volume and can't be mounted`);
-  }
+}
+
+/** What is left of a PersistentVolume's spec without the fields that say nothing about its source. */
+function sourceFields(spec: PersistentVolumeSpec): SourceFields {
+  const {
+    accessModes: _modes,
+    capacity: _capacity,
+    claimRef: _claim,
+    mountOptions: _options,
+    nodeAffinity: _affinity,
+    persistentVolumeReclaimPolicy: _policy,
+    storageClassName: _class,
+    volumeMode: _mode,
+    ...source
+  } = spec;
+  return source;
 }
 
 function bindSource(plugins: readonly SourcePlugin[], volume: PersistentVolume): SetUp {
-  const fields: SourceFields = {
-    ...(volume.spec?.hostPath === undefined ? {} : { hostPath: volume.spec.hostPath }),
-    ...(volume.spec?.local === undefined ? {} : { local: volume.spec.local }),
-  };
-  for (const plugin of plugins) {
-    const setUp = plugin.bind(fields);
-    if (setUp !== undefined) return setUp;
-  }
-  const source = Object.keys(volume.spec ?? {}).find((field) => !OTHER_FIELDS.has(field)) ?? 'none';
+  const fields = sourceFields(volume.spec ?? {});
+  const setUp = bindFrom(plugins, fields);
+  if (setUp !== undefined) return setUp;
+  const source = Object.keys(fields)[0] ?? 'none';
   throw new VolumeSetupError(
     `PersistentVolume ${volume.metadata?.name} has a source that this agent can't mount: ${source}`,
+  );
+}
+
+/** A volume is used as what its mode says. Source: upstream's volume manager, release 1.24. */
+function checkMode(request: SourceRequest, volume: PersistentVolume): void {
+  const volumeMode = volume.spec?.volumeMode ?? 'Filesystem';
+  if (request.block === (volumeMode === 'Block')) return;
+  const where = request.block ? 'volumeDevices' : 'volumeMounts';
+  throw new VolumeSetupError(
+    `volume ${request.volumeName} has volumeMode ${volumeMode}, but is specified in ${where}`,
   );
 }
 
@@ -86,21 +94,27 @@ async function setUpClaim(
   request: SourceRequest,
 ): Promise<ReadyVolume> {
   const persistentVolume = await findVolume(request, spec.claimName);
+  checkMode(request, persistentVolume);
   await request.use(persistentVolume.spec ?? {});
   const setUp = bindSource(plugins, persistentVolume);
-  if ((persistentVolume.spec?.mountOptions ?? []).length > 0) {
-    throw new VolumeSetupError(
-      `PersistentVolume ${persistentVolume.metadata?.name} has mountOptions, which its source doesn't take`,
-    );
-  }
-  return setUp({ ...request, persistentVolume, readOnly: request.readOnly || spec.readOnly === true });
+  return setUp({
+    ...request,
+    persistentVolume,
+    readOnly: request.readOnly || spec.readOnly === true,
+    mountOptions: persistentVolume.spec?.mountOptions ?? [],
+  });
 }
 
 /** @param plugins the sources that a PersistentVolume may have */
 export function createPersistentVolumeClaim(plugins: readonly SourcePlugin[]): SourcePlugin {
   return defineSource(
     'persistentVolumeClaim',
-    { summary: 'The PersistentVolume that a claim is bound to.', use: 'pod' },
+    {
+      summary: 'The PersistentVolume that a claim is bound to.',
+      use: 'pod',
+      block: true,
+      mountOptions: true,
+    },
     (spec, request) => setUpClaim(plugins, spec, request),
   );
 }

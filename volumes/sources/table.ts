@@ -9,7 +9,7 @@ import { local } from './local.ts';
 import { createPersistentVolumeClaim } from './persistent-volume-claim.ts';
 import { projected } from './projected.ts';
 import { secret } from './secret.ts';
-import type { SetUp, SourcePlugin } from './source.ts';
+import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
 
 /** Sources that a PersistentVolume may have. */
 export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [hostPath, local];
@@ -37,9 +37,11 @@ export function bindVolume(volume: Volume): SetUp {
   if (set.length > 1) {
     throw new VolumeSetupError(`more than one volume source is set: ${set.join(', ')}`);
   }
-  for (const plugin of POD_SOURCES) {
-    const setUp = plugin.bind(sources);
-    if (setUp !== undefined) return setUp;
-  }
+  const setUp = bindFrom(POD_SOURCES, sources);
+  if (setUp !== undefined) return setUp;
   throw new VolumeSetupError(`this agent can't mount volumes of source ${source}`);
 }
+
+/** Every source by the field that selects it, for what was left on disk. */
+export const sourcePlugin = (name: string): SourcePlugin | undefined =>
+  [...POD_SOURCES, ...PERSISTENT_SOURCES].find((plugin) => plugin.name === name);
