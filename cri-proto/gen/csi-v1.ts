@@ -5,13 +5,13 @@ export type PluginCapabilityServiceType = 'UNKNOWN' | 'CONTROLLER_SERVICE' | 'VO
 
 export type PluginCapabilityVolumeExpansionType = 'UNKNOWN' | 'ONLINE' | 'OFFLINE';
 
-export type VolumeCapabilityAccessModeMode = 'UNKNOWN' | 'SINGLE_NODE_WRITER' | 'SINGLE_NODE_READER_ONLY' | 'MULTI_NODE_READER_ONLY' | 'MULTI_NODE_SINGLE_WRITER' | 'MULTI_NODE_MULTI_WRITER';
+export type VolumeCapabilityAccessModeMode = 'UNKNOWN' | 'SINGLE_NODE_WRITER' | 'SINGLE_NODE_READER_ONLY' | 'MULTI_NODE_READER_ONLY' | 'MULTI_NODE_SINGLE_WRITER' | 'MULTI_NODE_MULTI_WRITER' | 'SINGLE_NODE_SINGLE_WRITER' | 'SINGLE_NODE_MULTI_WRITER';
 
 export type ControllerServiceCapabilityRPCType = 'UNKNOWN' | 'CREATE_DELETE_VOLUME' | 'PUBLISH_UNPUBLISH_VOLUME' | 'LIST_VOLUMES' | 'GET_CAPACITY' | 'CREATE_DELETE_SNAPSHOT' | 'LIST_SNAPSHOTS' | 'CLONE_VOLUME' | 'PUBLISH_READONLY' | 'EXPAND_VOLUME' | 'LIST_VOLUMES_PUBLISHED_NODES';
 
 export type VolumeUsageUnit = 'UNKNOWN' | 'BYTES' | 'INODES';
 
-export type NodeServiceCapabilityRPCType = 'UNKNOWN' | 'STAGE_UNSTAGE_VOLUME' | 'GET_VOLUME_STATS' | 'EXPAND_VOLUME';
+export type NodeServiceCapabilityRPCType = 'UNKNOWN' | 'STAGE_UNSTAGE_VOLUME' | 'GET_VOLUME_STATS' | 'EXPAND_VOLUME' | 'VOLUME_CONDITION' | 'SINGLE_NODE_MULTI_WRITER' | 'VOLUME_MOUNT_GROUP';
 
 export type GetPluginInfoRequest = Readonly<Record<string, never>>;
 
@@ -84,6 +84,7 @@ export type VolumeCapabilityBlockVolume = Readonly<Record<string, never>>;
 export interface VolumeCapabilityMountVolume {
   readonly fsType: string;
   readonly mountFlags: readonly string[];
+  readonly volumeMountGroup: string;
 }
 
 export interface VolumeCapabilityAccessMode {
@@ -303,6 +304,12 @@ export interface NodeGetVolumeStatsRequest {
 
 export interface NodeGetVolumeStatsResponse {
   readonly usage: readonly VolumeUsage[];
+  readonly volumeCondition: VolumeCondition | undefined;
+}
+
+export interface VolumeCondition {
+  readonly abnormal: boolean;
+  readonly message: string;
 }
 
 export interface VolumeUsage {
