@@ -1,0 +1,198 @@
+/** Mounts a block device for the node, after it made a file system on an empty one and repaired a damaged one.
+ *  What is on a device is never overwritten: the decision is pure and stands apart. */
+import { asError } from '#api/kit/clock.ts';
+import type { Mounter } from '../mounter.ts';
+import type { RunProgram } from '../programs/contract.ts';
+import { failText, MissingProgramError } from '../programs/errors.ts';
+import { findProgram } from '../programs/run-program.ts';
+import { errorCode, VolumeSetupError } from '../setup-error.ts';
+import { MS_RDONLY } from '../syscalls.ts';
+import type { DevicePaths } from './contract.ts';
+import { blockDeviceNumber } from './device-facts.ts';
+import { parseMountOptions } from './mount-options.ts';
+import { type DeviceContent, probeDevice } from './probe.ts';
+
+export interface FormatAndMountDeps {
+  readonly run: RunProgram;
+  readonly mounter: Mounter;
+  readonly paths: Pick<DevicePaths, 'sys'>;
+}
+
+export interface DeviceMount {
+  /** The device itself or a link to it, with the partition already chosen. */
+  readonly device: string;
+  /** An existing directory on a path that only root can steer. */
+  readonly target: string;
+  /** Empty for `ext4`. */
+  readonly fsType: string;
+  readonly readOnly: boolean;
+  readonly mountOptions: readonly string[];
+}
+
+export const DEFAULT_FS_TYPE = 'ext4';
+
+/** Large disks with much to repair take their time; the kernel's or a person's patience ends later than this. */
+const LONGEST_WORK_MS = 3_600_000;
+const LONGEST_MOUNT_MS = 120_000;
+
+export type FormatPlan =
+  | { readonly kind: 'format'; readonly args: readonly string[] }
+  | { readonly kind: 'check' }
+  | { readonly kind: 'mount' }
+  | { readonly kind: 'refuse'; readonly why: string };
+
+/** Arguments of `mkfs.<fsType>` besides the device. Source: upstream's mount utilities, release 1.24. */
+const MKFS_ARGS: Readonly<Record<string, readonly string[]>> = { ext3: ['-F', '-m0'], ext4: ['-F', '-m0'] };
+
+/** The programs that check these do nothing: the kernel repairs them as it mounts them. */
+const CHECKED_BY_KERNEL: ReadonlySet<string> = new Set(['xfs', 'btrfs']);
+
+/** The kernel's ext4 also mounts what came before it. */
+const mountsAs = (found: string, wanted: string): boolean =>
+  found === wanted || (wanted === 'ext4' && (found === 'ext2' || found === 'ext3'));
+
+/** What is to be done before a device with this content can be mounted. Pure. */
+export function decideFormat(
+  content: DeviceContent,
+  { device, fsType, readOnly }: Pick<DeviceMount, 'device' | 'fsType' | 'readOnly'>,
+): FormatPlan {
+  switch (content.kind) {
+    case 'empty':
+    case 'unfinished': {
+      if (readOnly) {
+        const why = `${device} has no file system yet, and can't be given one because it is asked for read-only`;
+        return { kind: 'refuse', why };
+      }
+      const force = content.kind === 'unfinished' && CHECKED_BY_KERNEL.has(fsType) ? ['-f'] : [];
+      return { kind: 'format', args: [...(MKFS_ARGS[fsType] ?? []), ...force] };
+    }
+    case 'fileSystem':
+      if (!mountsAs(content.fsType, fsType)) {
+        const why = `${device} has the file system ${content.fsType}, but ${fsType} is asked for`;
+        return { kind: 'refuse', why };
+      }
+      return { kind: readOnly || CHECKED_BY_KERNEL.has(content.fsType) ? 'mount' : 'check' };
+    case 'other':
+      return {
+        kind: 'refuse',
+        why: `${device} has no file system, but ${content.what} on it: it is not formatted. If nobody needs that, write zeros over both ends of the device`,
+      };
+    default:
+      return content satisfies never;
+  }
+}
+
+/** Whether the device is mounted at exactly this place already.
+ *  @throws VolumeSetupError where something else is */
+async function isMounted({ mounter }: FormatAndMountDeps, { device, target }: DeviceMount): Promise<boolean> {
+  const mounted = (await mounter.list()).findLast(({ mountPoint }) => mountPoint === target);
+  if (mounted === undefined) return false;
+  const wanted = await blockDeviceNumber(device);
+  if (mounted.device === wanted) return true;
+  // A btrfs has a number of its own in the mount table.
+  const source = await blockDeviceNumber(mounted.source).catch(() => undefined);
+  if (source === wanted) return true;
+  throw new VolumeSetupError(`${target} has ${mounted.source} mounted on it instead of ${device}`);
+}
+
+async function format(
+  { run }: FormatAndMountDeps,
+  { device, fsType }: DeviceMount,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const program = `mkfs.${fsType}`;
+  const result = await run(program, [...args, device], { signal, timeoutMs: LONGEST_WORK_MS });
+  if (result.code !== 0) {
+    throw new VolumeSetupError(`${device} could not be formatted: ${failText(program, result)}`);
+  }
+}
+
+/** Exit code of fsck: a sum of these. Source: fsck(8). */
+const UNCORRECTED = 4;
+
+/** Other failures of the check itself don't count: the mount will tell. Source: upstream's mount utilities. */
+async function check(
+  { run }: FormatAndMountDeps,
+  { device }: DeviceMount,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    const result = await run('fsck', ['-a', device], { signal, timeoutMs: LONGEST_WORK_MS });
+    if ((result.code & UNCORRECTED) === 0) return;
+    throw new VolumeSetupError(
+      `${device} has errors that could not be repaired without a decision: ${failText('fsck', result)}`,
+    );
+  } catch (thrown) {
+    if (!(thrown instanceof MissingProgramError)) throw thrown;
+  }
+}
+
+/** What to look at, by the error's name. */
+const HINTS: Readonly<Record<string, string>> = {
+  EINVAL: 'a mount option that it does not know, or a damaged file system',
+  EUCLEAN: 'the file system is damaged',
+  EBUSY: 'somebody else has the device',
+  ENODEV: 'the kernel of this node does not know this file system',
+};
+
+async function mountDevice(deps: FormatAndMountDeps, mount: DeviceMount, signal: AbortSignal): Promise<void> {
+  const { device, target, fsType, readOnly, mountOptions } = mount;
+  const { flags, data } = parseMountOptions([...mountOptions, ...(readOnly ? ['ro'] : [])]);
+  const { syscalls } = deps.mounter;
+  const attempt = (more: number): Promise<void> =>
+    syscalls.mount({ source: device, target, fsType, flags: flags | more, data });
+  try {
+    await attempt(0);
+  } catch (thrown) {
+    const code = errorCode(thrown) ?? '';
+    // A device that can't be written is mounted for reading, as mount(8) does it.
+    if ((code === 'EROFS' || code === 'EACCES') && (flags & MS_RDONLY) === 0) return attempt(MS_RDONLY);
+    if (code === 'ENODEV' && (await mountByHelper(deps, mount, signal))) return;
+    const hint = HINTS[code];
+    const why = hint === undefined ? asError(thrown).message : `${code} (${hint})`;
+    throw new VolumeSetupError(`${device} could not be mounted as ${fsType}: ${why}`, { cause: thrown });
+  }
+}
+
+/** For file systems that a program brings. @returns false where there is none */
+async function mountByHelper(
+  { run }: FormatAndMountDeps,
+  { device, target, fsType, readOnly, mountOptions }: DeviceMount,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const program = `mount.${fsType}`;
+  if ((await findProgram(program)) === undefined) return false;
+  const options = [...mountOptions, readOnly ? 'ro' : 'rw'].join(',');
+  const timeoutMs = LONGEST_MOUNT_MS;
+  const result = await run(program, [device, target, '-o', options], { signal, timeoutMs });
+  if (result.code === 0) return true;
+  throw new VolumeSetupError(`${device} could not be mounted: ${failText(program, result)}`);
+}
+
+/** Repeats harmlessly: what is mounted already stays as it is.
+ *  @throws VolumeSetupError, MissingProgramError, ProgramTimeoutError, the system's error, the signal's reason */
+export async function formatAndMount(
+  deps: FormatAndMountDeps,
+  wanted: DeviceMount,
+  signal: AbortSignal,
+): Promise<void> {
+  // Options are looked at before anything is done to the device.
+  const { flags } = parseMountOptions(wanted.mountOptions);
+  const mount = {
+    ...wanted,
+    fsType: wanted.fsType === '' ? DEFAULT_FS_TYPE : wanted.fsType,
+    readOnly: wanted.readOnly || (flags & MS_RDONLY) !== 0,
+  };
+  if (!/^[a-z0-9][a-z0-9._-]{0,30}$/i.test(mount.fsType)) {
+    throw new VolumeSetupError(
+      `fsType ${JSON.stringify(mount.fsType.slice(0, 40))} is no name of a file system`,
+    );
+  }
+  if (await isMounted(deps, mount)) return;
+  const plan = decideFormat(await probeDevice(deps, mount.device, signal), mount);
+  if (plan.kind === 'refuse') throw new VolumeSetupError(plan.why);
+  if (plan.kind === 'format') await format(deps, mount, plan.args, signal);
+  if (plan.kind === 'check') await check(deps, mount, signal);
+  await mountDevice(deps, mount, signal);
+}
