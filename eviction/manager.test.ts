@@ -1,0 +1,163 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { createEvictionManager, type EvictionManager, type EvictionOrder } from './manager.ts';
+import type { Candidate } from './ranking.ts';
+import type { PressureCondition } from './signals.ts';
+import { parseAmount, type Threshold } from './thresholds.ts';
+
+const CAPACITY = 1000;
+const TRANSITION_MS = 50;
+const HARD: Threshold = {
+  signal: 'memory.available',
+  amount: parseAmount('100'),
+  minReclaim: parseAmount('50'),
+  graceMs: 0,
+  hard: true,
+};
+
+interface TestPod {
+  readonly name: string;
+  used: number;
+  readonly requested: number;
+  readonly priority: number;
+  readonly critical: boolean;
+}
+
+/** A node of so much memory whose pods use what they use, and caches that can be given up. */
+class World {
+  readonly clock: FakeClock = createFakeClock();
+  readonly orders: EvictionOrder<TestPod>[] = [];
+  readonly told: (readonly PressureCondition[])[] = [];
+  readonly manager: EvictionManager;
+  pods: readonly TestPod[];
+  cache: number;
+  reclaimed = 0;
+
+  constructor(pods: readonly TestPod[], cache = 0, thresholds: readonly Threshold[] = [HARD]) {
+    this.pods = pods;
+    this.cache = cache;
+    this.manager = createEvictionManager<TestPod>(
+      {
+        clock: this.clock,
+        log: silentLogger,
+        observe: async () => {
+          const atMs = this.clock.monotonic();
+          return new Map([['memory.available', { available: this.available(), capacity: CAPACITY, atMs }]]);
+        },
+        reclaim: async () => {
+          this.reclaimed += 1;
+          this.cache = 0;
+        },
+        candidates: async () => this.pods.map((pod): Candidate<TestPod> => ({ ...pod, pod, containers: [] })),
+        evict: async (order) => {
+          this.orders.push(order);
+          this.pods = this.pods.filter((pod) => pod !== order.pod);
+        },
+        conditionsChanged: (conditions) => void this.told.push([...conditions]),
+      },
+      { thresholds, transitionMs: TRANSITION_MS, maxPodGraceSeconds: 7, periodMs: 10 },
+    );
+  }
+
+  available(): number {
+    return CAPACITY - this.cache - this.pods.reduce((sum, { used }) => sum + used, 0);
+  }
+
+  async look(): Promise<boolean> {
+    await this.clock.advance(1);
+    return this.manager.look(new AbortController().signal);
+  }
+}
+
+const pod = (name: string, used: number, more: Partial<TestPod> = {}): TestPod => ({
+  name,
+  used,
+  requested: 0,
+  priority: 0,
+  critical: false,
+  ...more,
+});
+
+describe('a node that is short', () => {
+  test('gives up what nobody needs before it ends a pod', async () => {
+    const world = new World([pod('a', 800)], 150);
+    expect(await world.look()).toBe(false);
+    expect(world).toMatchObject({ reclaimed: 1, orders: [], told: [['MemoryPressure']] });
+  });
+
+  test('ends one pod, at once and with the reason, and looks again before it ends another', async () => {
+    const world = new World([pod('a', 300, { requested: 300 }), pod('b', 650)]);
+    expect(await world.look()).toBe(true);
+    expect(world.orders).toMatchObject([{ pod: { name: 'b' }, graceSeconds: 0 }]);
+    expect(world.orders[0]?.message).toMatch(
+      /^The node was low on resource: memory\. Threshold quantity: 100/,
+    );
+    expect(await world.look()).toBe(false);
+  });
+
+  test('gives pods time where the threshold is soft', async () => {
+    const soft: Threshold = { ...HARD, hard: false, graceMs: 0 };
+    const world = new World([pod('a', 950)], 0, [soft]);
+    await world.look();
+    expect(world.orders).toMatchObject([{ graceSeconds: 7 }]);
+  });
+
+  test('ends nobody where all are critical', async () => {
+    const world = new World([pod('a', 950, { critical: true })]);
+    expect(await world.look()).toBe(false);
+    expect(world.orders).toEqual([]);
+  });
+
+  test('tells its condition once when it comes and once when it goes', async () => {
+    const world = new World([pod('a', 950)]);
+    await world.look();
+    await world.look();
+    await world.clock.advance(TRANSITION_MS);
+    await world.look();
+    expect(world.told).toEqual([['MemoryPressure'], []]);
+  });
+});
+
+const arbitraryPod = fc.record({
+  used: fc.nat(400),
+  requested: fc.nat(400),
+  priority: fc.integer({ min: 0, max: 2 }),
+  critical: fc.boolean(),
+});
+/** What happens between two looks: pods come, and all that run grow. */
+const arbitraryStep = fc.record({ come: fc.option(arbitraryPod), grow: fc.nat(30), waitMs: fc.nat(40) });
+
+test('over any thousand schedules: one at a time, only when it helps, and no flapping', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(arbitraryStep, { maxLength: 12 }), fc.nat(300), async (steps, cache) => {
+      const world = new World([], cache);
+      let lastShortMs = Number.NEGATIVE_INFINITY;
+      for (const [index, { come, grow, waitMs }] of steps.entries()) {
+        if (come !== null) world.pods = [...world.pods, { name: `p${index}`, ...come }];
+        for (const one of world.pods) one.used += grow;
+        await world.clock.advance(waitMs);
+        const before = { pods: world.pods, orders: world.orders.length, available: world.available() };
+        const withoutCache = before.available + world.cache;
+        const evicted = await world.look();
+        const ended = world.orders.length - before.orders;
+        const nowMs = world.clock.monotonic();
+        if (before.available < 100) lastShortMs = nowMs;
+        const promises = {
+          'says whether it ended one': ended === (evicted ? 1 : 0),
+          'ends nobody where what nobody needs is enough': withoutCache < 150 || ended === 0,
+          'ends one where that is not enough and somebody may be ended':
+            withoutCache >= 100 || before.pods.every(({ critical }) => critical) || ended === 1,
+          'ends no critical pod': world.orders.every((order) => !order.pod.critical),
+          'keeps the condition for its time':
+            nowMs - lastShortMs >= TRANSITION_MS || world.manager.conditions().has('MemoryPressure'),
+        };
+        expect(Object.entries(promises).filter(([, kept]) => !kept)).toEqual([]);
+      }
+      // Never told twice the same.
+      expect(world.told.every((one, i) => String(one) !== String(world.told[i - 1] ?? []))).toBe(true);
+    }),
+    { numRuns: 1000 },
+  );
+});
