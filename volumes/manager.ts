@@ -34,9 +34,16 @@ const noStaging = (): Promise<never> =>
   Promise.reject(new VolumeSetupError('volumes that are staged on the node are not served'));
 
 function undoServices(host: VolumeHost, mounter: Mounter): UndoServices {
-  const { clock, vocabulary, devices = { dev: '/dev', sys: '/sys' } } = host;
+  const { clock, vocabulary, flexDrivers, devices = { dev: '/dev', sys: '/sys' } } = host;
   const run: RunProgram = host.run ?? (() => Promise.reject(new VolumeSetupError('programs cannot be run')));
-  return { mounter, clock, run, devices, domain: vocabulary.domain };
+  return {
+    mounter,
+    clock,
+    run,
+    devices,
+    domain: vocabulary.domain,
+    ...(flexDrivers === undefined ? {} : { flexDrivers }),
+  };
 }
 
 type SetUpVolume = (pod: Pod, desired: DesiredVolume, signal: AbortSignal) => Promise<ActualVolume>;

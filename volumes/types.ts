@@ -5,6 +5,7 @@ import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { DevicePaths } from './devices/contract.ts';
+import type { FlexDrivers } from './flex/drivers.ts';
 import type { RunProgram } from './programs/contract.ts';
 
 /** A token for an audience (none is the API server itself) that is still good for a while.
@@ -30,6 +31,8 @@ export interface VolumeHost {
   readonly vocabulary: Vocabulary;
   /** Runs helper programs of the system. */
   readonly run?: RunProgram;
+  /** Programs in the plugin directory. */
+  readonly flexDrivers?: FlexDrivers;
   /** Where devices show up; `/dev` and `/sys` by default. */
   readonly devices?: DevicePaths;
   /** Allocatable amounts by resource name in base units (cores, bytes), for downward API defaults. */

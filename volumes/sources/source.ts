@@ -4,6 +4,7 @@ import type { AttachableSource } from '#api/meta/volume-names.ts';
 import type { PersistentVolume, PersistentVolumeSource, Pod, VolumeSource } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { DevicePaths } from '../devices/contract.ts';
+import type { FlexDrivers } from '../flex/drivers.ts';
 import type { Mounter } from '../mounter.ts';
 import type { RunProgram } from '../programs/contract.ts';
 import { VolumeSetupError } from '../setup-error.ts';
@@ -29,6 +30,8 @@ export interface UndoServices {
   readonly devices: DevicePaths;
   /** Of the vocabulary, as in `<domain>~nfs`. */
   readonly domain: string;
+  /** Absent where there is no plugin directory. */
+  readonly flexDrivers?: FlexDrivers;
 }
 
 /** What a source may use of the rest. */
@@ -119,6 +122,14 @@ export interface SourcePlugin {
    *  is unmounted. Harmless when it is done already.
    *  @param dir what `SourceRequest.dir` gave; it need not exist */
   tearDown?(record: PublishRecord, dir: string, services: UndoServices, signal: AbortSignal): Promise<void>;
+  /** The first part of `unstage`, while what is mounted in the folder still is: for mounts that have to be undone by
+   *  those who made them. Harmless when it is done already. */
+  beforeUnstage?(
+    record: StageRecord,
+    folder: StageFolder,
+    services: UndoServices,
+    signal: AbortSignal,
+  ): Promise<void>;
   /** Undoes what `stage` did, when no pod has it any longer and nothing is mounted in the folder, which is removed
    *  afterwards. Harmless when it is done already. */
   unstage?(
@@ -134,7 +145,7 @@ export function defineSource<K extends keyof SourceFields>(
   name: K,
   about: SourceAbout,
   setUp: (spec: NonNullable<SourceFields[K]>, request: SourceRequest) => Promise<ReadyVolume>,
-  undo: Pick<SourcePlugin, 'tearDown' | 'unstage'> = {},
+  undo: Pick<SourcePlugin, 'tearDown' | 'beforeUnstage' | 'unstage'> = {},
 ): SourcePlugin {
   return {
     name,
