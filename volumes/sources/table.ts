@@ -1,25 +1,29 @@
 /** Every volume source that this agent serves. */
 import type { Volume } from '#api/schema/gen/core-v1.ts';
 import { VolumeSetupError } from '../setup-error.ts';
+import { azureFile } from './azure-file.ts';
 import { configMap } from './config-map.ts';
 import { downwardAPI } from './downward-api.ts';
 import { emptyDir } from './empty-dir.ts';
 import { hostPath } from './host-path.ts';
 import { local } from './local.ts';
+import { nfs } from './nfs.ts';
 import { createPersistentVolumeClaim } from './persistent-volume-claim.ts';
 import { projected } from './projected.ts';
 import { secret } from './secret.ts';
 import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
 
 /** Sources that a PersistentVolume may have. */
-export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [hostPath, local];
+export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [azureFile, hostPath, local, nfs];
 
 /** Sources that a pod's volume may have. */
 export const POD_SOURCES: readonly SourcePlugin[] = [
+  azureFile,
   configMap,
   downwardAPI,
   emptyDir,
   hostPath,
+  nfs,
   createPersistentVolumeClaim(PERSISTENT_SOURCES),
   projected,
   secret,

@@ -1,0 +1,116 @@
+/** Mounts by the helper program of a file system: `mount.<type> SOURCE DIRECTORY -o OPTIONS`, as mount(8) runs it.
+ *  A failed attempt leaves no mount; one that hangs is given up. */
+import { mkdir, readFile, rmdir } from 'node:fs/promises';
+import { asError } from '#api/kit/clock.ts';
+import type { ProgramResult } from '../programs/contract.ts';
+import { failText } from '../programs/errors.ts';
+import { errorCode, unlessCode, VolumeSetupError } from '../setup-error.ts';
+import type { SourcePlugin, SourceRequest, SourceServices } from '../sources/source.ts';
+import { detachAt, mountAt } from './mount-state.ts';
+
+export interface HelperMount {
+  /** As in `mount.<type>`. */
+  readonly type: string;
+  /** What is mounted, in the helper's own form; shown to people. */
+  readonly source: string;
+  readonly options: readonly string[];
+  /** The file system's name in `/proc/filesystems`. */
+  readonly fileSystem: string;
+}
+
+type MountServices = Pick<SourceServices, 'mounter' | 'run'>;
+
+/** Helpers try for about two minutes themselves and know best why they failed. */
+const MOUNT_TIMEOUT_MS = 140_000;
+
+/** Runs what mounts something at `dir`, unless something is mounted there.
+ *  @param mount does it; the directory exists then
+ *  @throws what `mount` throws, and VolumeSetupError when nothing is mounted afterwards */
+export async function ensureMounted(
+  { mounter }: MountServices,
+  dir: string,
+  mount: () => Promise<void>,
+): Promise<void> {
+  if ((await mountAt(mounter, dir)) !== undefined) return;
+  await mkdir(dir, { recursive: true, mode: 0o750 });
+  try {
+    await mount();
+    if ((await mountAt(mounter, dir)) === undefined) {
+      throw new VolumeSetupError('the program ended well, but nothing is mounted');
+    }
+  } catch (thrown) {
+    await cleanUp(mounter, dir, thrown);
+    throw thrown;
+  }
+}
+
+/** What is left of a failed attempt; the attempt's own failure is what counts. */
+async function cleanUp(mounter: SourceServices['mounter'], dir: string, thrown: unknown): Promise<void> {
+  try {
+    await detachAt(mounter, dir);
+    await unlessCode(['ENOENT', 'ENOTEMPTY', 'EBUSY'], () => rmdir(dir));
+  } catch (failure) {
+    const message = `${asError(thrown).message}; ${asError(failure).message}`;
+    throw new AggregateError([thrown, failure], message, { cause: failure });
+  }
+}
+
+/** Runs the helper once. @throws VolumeSetupError with the helper's last words, or what the node lacks */
+export async function runMountHelper(
+  { run }: Pick<SourceServices, 'run'>,
+  { type, source, options, fileSystem }: HelperMount,
+  dir: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const program = `mount.${type}`;
+  const args = [source, dir, ...(options.length === 0 ? [] : ['-o', options.join(',')])];
+  const result = await run(program, args, { signal, timeoutMs: MOUNT_TIMEOUT_MS });
+  if (result.code !== 0) throw await mountFailure({ program, source, fileSystem }, result);
+}
+
+/** Why a mount failed, in words for the pod's author. */
+export async function mountFailure(
+  {
+    program,
+    source,
+    fileSystem,
+  }: { readonly program: string; readonly source: string; readonly fileSystem: string },
+  result: ProgramResult,
+): Promise<VolumeSetupError> {
+  const words = `${source} could not be mounted: ${failText(program, result)}`;
+  // The kernel has tried to load the module by now.
+  const known = await knowsFileSystem(fileSystem);
+  return new VolumeSetupError(
+    known ? words : `${words}; the kernel of this node does not know the file system ${fileSystem}`,
+  );
+}
+
+/** Whether the kernel lists the file system; true where the list can't be read. */
+export async function knowsFileSystem(name: string, list = '/proc/filesystems'): Promise<boolean> {
+  try {
+    const lines = (await readFile(list, 'utf8')).split('\n');
+    return lines.some((line) => line.split('\t').at(-1)?.trim() === name);
+  } catch (thrown) {
+    if (errorCode(thrown) === undefined) throw thrown;
+    return true;
+  }
+}
+
+/** Mounts straight into the pod's own folder.
+ *  @param mount asked only when nothing is mounted yet; the directory exists then
+ *  @returns the folder */
+export async function mountForPod(
+  request: SourceRequest,
+  dirName: string,
+  mount: (dir: string) => Promise<void>,
+): Promise<string> {
+  const dir = request.dir(dirName);
+  await request.remember({});
+  await ensureMounted(request.services, dir, () => mount(dir));
+  return dir;
+}
+
+/** The way down of such mounts: one whose server is gone must not hold up the rest of the pod. */
+export const UNMOUNT_WITHOUT_SERVER: Pick<SourcePlugin, 'tearDown'> = {
+  tearDown: async (_record, dir, { mounter }) => detachAt(mounter, dir),
+};

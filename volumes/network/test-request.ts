@@ -1,0 +1,154 @@
+/** Requests for tests of sources that mount with helper programs: a folder of their own, a mount table in memory,
+ *  and programs that only say what they were told. */
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { createFakeClock } from '#api/kit/clock.ts';
+import type { Secret } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import type { MountInfo } from '../mountinfo.ts';
+import type { ProgramResult, RunProgram } from '../programs/contract.ts';
+import type { ReadyVolume, SourceFields, SourcePlugin, SourceRequest } from '../sources/source.ts';
+import type { UndoState } from '../staging/contract.ts';
+
+/** What a program was run with. */
+export interface ProgramCall {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
+/** What a program does instead of its work. Undefined is success, with a mount at the first argument that is a folder
+ *  of the test. */
+export type Behaviour = (
+  call: ProgramCall,
+) => Partial<ProgramResult> | undefined | Promise<Partial<ProgramResult> | undefined>;
+
+export interface TestRequest extends AsyncDisposable {
+  readonly base: string;
+  readonly calls: readonly ProgramCall[];
+  readonly unmounted: readonly string[];
+  readonly remembered: readonly UndoState[];
+  /** Mounts at these paths; tests may add some. */
+  readonly mounts: MountInfo[];
+  readonly secrets: Map<string, Secret>;
+  readonly request: SourceRequest;
+  /** Makes the volume ready. */
+  setUp(plugin: SourcePlugin, fields: SourceFields, more?: Partial<SourceRequest>): Promise<ReadyVolume>;
+}
+
+export function mountInfo(mountPoint: string, fsType = 'nfs'): MountInfo {
+  return {
+    id: 1,
+    parentId: 0,
+    device: '0:1',
+    root: '/',
+    mountPoint,
+    options: [],
+    propagation: [],
+    fsType,
+    source: 'test',
+    superOptions: [],
+  };
+}
+
+export async function createTestRequest(behave: Behaviour = () => undefined): Promise<TestRequest> {
+  const base = await realpath(await mkdtemp('/tmp/na-net-'));
+  const calls: ProgramCall[] = [];
+  const unmounted: string[] = [];
+  const remembered: UndoState[] = [];
+  const mounts: MountInfo[] = [];
+  const secrets = new Map<string, Secret>();
+
+  const run: RunProgram = async (program, args, { signal }) => {
+    signal.throwIfAborted();
+    calls.push({ program, args });
+    const result = await behave({ program, args });
+    if (result === undefined) mounts.push(mountInfo(args.find((arg) => arg.startsWith(base)) ?? ''));
+    return { code: 0, stdout: '', stderr: '', ...result };
+  };
+  const unserved = (): Promise<never> => Promise.reject(new Error('not part of this test'));
+  const undoable = {
+    remember: async (state: UndoState) => void remembered.push(state),
+    stage: unserved,
+  };
+  const request: SourceRequest = {
+    services: {
+      mounter: {
+        list: async () => [...mounts],
+        syscalls: {
+          mount: unserved,
+          openat2: unserved,
+          unmount: async (target) => {
+            unmounted.push(target);
+            const index = mounts.findLastIndex(({ mountPoint }) => mountPoint === target);
+            if (index >= 0) mounts.splice(index, 1);
+          },
+        },
+        bind: unserved,
+        detach: unserved,
+        ensureTmpfs: unserved,
+        ensureHugetlbfs: unserved,
+      },
+      run,
+      clock: createFakeClock(),
+      devices: { dev: join(base, 'dev'), sys: join(base, 'sys') },
+      domain: VOCABULARIES.plat.domain,
+      allocatable: () => ({}),
+      objects: {
+        getConfigMap: async () => undefined,
+        getSecret: async (namespace, name) => secrets.get(`${namespace}/${name}`),
+        getPersistentVolumeClaim: async () => undefined,
+        getPersistentVolume: async () => undefined,
+      },
+    },
+    pod: { metadata: { name: 'web', namespace: 'default', uid: 'pod-1' } },
+    namespace: 'default',
+    volumeName: 'data',
+    dir: (dirName) => join(base, dirName, 'data'),
+    use: async () => undefined,
+    fsGroup: undefined,
+    fsGroupOnRootMismatch: false,
+    readOnly: false,
+    block: false,
+    mountOptions: [],
+    undoable: () => undoable,
+    ...undoable,
+    signal: new AbortController().signal,
+  };
+
+  return {
+    base,
+    calls,
+    unmounted,
+    remembered,
+    mounts,
+    secrets,
+    request,
+    async setUp(plugin, fields, more = {}) {
+      const work = plugin.bind(fields);
+      if (work === undefined) throw new Error(`${plugin.name} is not what is set`);
+      return work({ ...request, ...more });
+    },
+    [Symbol.asyncDispose]: () => rm(base, { recursive: true, force: true }),
+  };
+}
+
+/** The options after `-o`. */
+export function optionsOf({ args }: ProgramCall): readonly string[] {
+  const at = args.indexOf('-o');
+  return at < 0 ? [] : (args[at + 1] ?? '').split(',');
+}
+
+/** The call with the test's folder written as `DIR`. */
+export function commandOf({ program, args }: ProgramCall, base: string): string {
+  return [program, ...args].map((word) => (word.startsWith(base) ? `DIR/${basename(word)}` : word)).join(' ');
+}
+
+/** A secret of text. */
+export function testSecret(namespace: string, name: string, data: Readonly<Record<string, string>>): Secret {
+  return {
+    metadata: { namespace, name },
+    data: Object.fromEntries(
+      Object.entries(data).map(([key, text]) => [key, Buffer.from(text).toString('base64')]),
+    ),
+  };
+}
