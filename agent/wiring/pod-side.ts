@@ -3,7 +3,9 @@ import { join } from 'node:path';
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
+import { createFlexDrivers } from '#volumes/flex/drivers.ts';
 import { createVolumeManager } from '#volumes/manager.ts';
+import { createRunProgram } from '#volumes/programs/run-program.ts';
 import type { VolumeManager } from '#volumes/types.ts';
 import { type AdmissionLimits, OUT_OF_PODS, refusal } from '../admission/admit.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
@@ -59,8 +61,11 @@ export async function createPodSide(
   const { rootDir } = config;
   const { allocatable } = settings;
   const objectsOf = (pod: Pod): ObjectReader => (server?.owns(pod) === true ? server.objects : objects);
+  const run = createRunProgram({ mounterPath: config.experimentalMounterPath });
   const volumes = createVolumeManager({
     rootDir,
+    run,
+    flexDrivers: createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: base.node }),
     objects,
     objectsOf,
     clock,

@@ -5,6 +5,7 @@ import { azureFile } from './azure-file.ts';
 import { configMap } from './config-map.ts';
 import { downwardAPI } from './downward-api.ts';
 import { emptyDir } from './empty-dir.ts';
+import { flexVolume } from './flex-volume.ts';
 import { hostPath } from './host-path.ts';
 import { local } from './local.ts';
 import { nfs } from './nfs.ts';
@@ -14,7 +15,7 @@ import { secret } from './secret.ts';
 import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
 
 /** Sources that a PersistentVolume may have. */
-export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [azureFile, hostPath, local, nfs];
+export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [azureFile, flexVolume, hostPath, local, nfs];
 
 /** Sources that a pod's volume may have. */
 export const POD_SOURCES: readonly SourcePlugin[] = [
@@ -22,6 +23,7 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   configMap,
   downwardAPI,
   emptyDir,
+  flexVolume,
   hostPath,
   nfs,
   createPersistentVolumeClaim(PERSISTENT_SOURCES),

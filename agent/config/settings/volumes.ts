@@ -10,7 +10,7 @@ export const VOLUME_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'volume-plugin-dir', deprecated: 'config-file' }],
     isPath: true,
-    acted: false,
+    acted: true,
     help: 'Directory searched for further volume plugins.',
   },
   {
@@ -39,7 +39,7 @@ export const VOLUME_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'mount',
     flags: [{ name: 'experimental-mounter-path', deprecated: 'removal', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Program that mounts; the default is found through PATH.',
   },
   {
