@@ -25,6 +25,9 @@ async function mountOne(manager: VolumeManager, volume: Volume, spec = {}): Prom
 
 const modeOf = (path: string): number => statSync(path).mode & 0o7777;
 
+/** Of a release that isn't out yet. */
+const OTHER_SOURCE = { tapeLibrary: { slot: 1 } };
+
 describe('emptyDir', () => {
   test('is a directory that everyone may write', async () => {
     await using t = await createTestHost();
@@ -243,7 +246,7 @@ describe('mountPod', () => {
       { name: 'cfg', configMap: { name: 'absent' } },
       { name: 'key', configMap: { name: 'app', items: [{ key: 'k', path: 'k' }] } },
       { name: 'tok', projected: { sources: [token] } },
-      { name: 'nfs', nfs: { server: 's', path: '/p' } },
+      { name: 'odd', ...OTHER_SOURCE },
       { name: 'none' },
       { name: 'big', emptyDir: { medium: 'Memory', sizeLimit: 'lots' } },
       { name: 'down', downwardAPI: { items: [{ path: 'ip', fieldRef: { fieldPath: 'status.podIP' } }] } },
@@ -254,13 +257,13 @@ describe('mountPod', () => {
     expect(failure).toMatchObject({
       name: 'VolumeError',
       reason: 'FailedMount',
-      volumes: ['cfg', 'key', 'tok', 'nfs', 'none', 'big', 'down', 'esc'],
+      volumes: ['cfg', 'key', 'tok', 'odd', 'none', 'big', 'down', 'esc'],
     });
     expect(String(failure).split('; ')).toEqual([
       'VolumeError: volume "cfg": ConfigMap default/absent not found',
       'volume "key": ConfigMap default/app has no key "k"',
       expect.stringContaining('volume "tok": a serviceAccountToken source needs an API server'),
-      `volume "nfs": this agent can't mount volumes of source nfs`,
+      `volume "odd": this agent can't mount volumes of source tapeLibrary`,
       'volume "none": no volume source is set',
       'volume "big": sizeLimit is not a quantity: "lots"',
       'volume "down": downwardAPI file "ip": fieldPath "status.podIP" is not supported in volumes',
@@ -421,7 +424,7 @@ describe('persistentVolumeClaim', () => {
     ['free', 'PersistentVolumeClaim default/free is not bound: it has no spec.volumeName'],
     ['lost', 'is bound to PersistentVolume nowhere, which was not found'],
     ['stolen', 'belongs to another claim, other/claim'],
-    ['nfs', "has a source that this agent can't mount: nfs"],
+    ['odd', "has a source that this agent can't mount: tapeLibrary"],
     ['block', 'has volumeMode Block, but is specified in volumeMounts'],
     ['missing', 'local path /nonexistent/na does not exist on this node'],
     ['options', 'has mountOptions'],
@@ -435,7 +438,7 @@ describe('persistentVolumeClaim', () => {
     const metadata = { name };
     const volumes = {
       stolen: { local, claimRef: { namespace: 'other', name: 'claim' } },
-      nfs: { nfs: { server: 's', path: '/' }, capacity: { storage: '1Gi' } },
+      odd: { ...OTHER_SOURCE, capacity: { storage: '1Gi' } },
       block: { local, volumeMode: 'Block' as const },
       missing: { local: { path: '/nonexistent/na' } },
       options: { local, mountOptions: ['ro'] },
