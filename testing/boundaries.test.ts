@@ -11,7 +11,7 @@ const ROOT = join(import.meta.dirname, '..');
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   'api-machinery': [],
   'cri-proto': ['api-machinery'],
-  volumes: ['api-machinery'],
+  volumes: ['api-machinery', 'cri-proto'],
   eviction: ['api-machinery'],
   agent: ['api-machinery', 'cri-proto', 'volumes', 'eviction', 'packaging'],
   'control-plane-lite': ['api-machinery'],

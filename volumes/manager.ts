@@ -34,7 +34,7 @@ const noStaging = (): Promise<never> =>
   Promise.reject(new VolumeSetupError('volumes that are staged on the node are not served'));
 
 function undoServices(host: VolumeHost, mounter: Mounter): UndoServices {
-  const { clock, vocabulary, flexDrivers, devices = { dev: '/dev', sys: '/sys' } } = host;
+  const { clock, vocabulary, csi, flexDrivers, devices = { dev: '/dev', sys: '/sys' } } = host;
   const run: RunProgram = host.run ?? (() => Promise.reject(new VolumeSetupError('programs cannot be run')));
   return {
     mounter,
@@ -42,6 +42,7 @@ function undoServices(host: VolumeHost, mounter: Mounter): UndoServices {
     run,
     devices,
     domain: vocabulary.domain,
+    ...(csi === undefined ? {} : { csi }),
     ...(flexDrivers === undefined ? {} : { flexDrivers }),
   };
 }

@@ -4,6 +4,7 @@ import type { Logger } from '#api/kit/logger.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
+import type { CsiVolumes } from './csi/contract.ts';
 import type { DevicePaths } from './devices/contract.ts';
 import type { FlexDrivers } from './flex/drivers.ts';
 import type { RunProgram } from './programs/contract.ts';
@@ -31,6 +32,8 @@ export interface VolumeHost {
   readonly vocabulary: Vocabulary;
   /** Runs helper programs of the system. */
   readonly run?: RunProgram;
+  /** CSI drivers. Default: none are served. */
+  readonly csi?: CsiVolumes;
   /** Programs in the plugin directory. */
   readonly flexDrivers?: FlexDrivers;
   /** Where devices show up; `/dev` and `/sys` by default. */

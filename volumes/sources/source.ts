@@ -3,6 +3,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import type { AttachableSource } from '#api/meta/volume-names.ts';
 import type { PersistentVolume, PersistentVolumeSource, Pod, VolumeSource } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
+import type { CsiVolumes } from '../csi/contract.ts';
 import type { DevicePaths } from '../devices/contract.ts';
 import type { FlexDrivers } from '../flex/drivers.ts';
 import type { Mounter } from '../mounter.ts';
@@ -30,6 +31,8 @@ export interface UndoServices {
   readonly devices: DevicePaths;
   /** Of the vocabulary, as in `<domain>~nfs`. */
   readonly domain: string;
+  /** Absent where no CSI drivers are served. */
+  readonly csi?: CsiVolumes;
   /** Absent where there is no plugin directory. */
   readonly flexDrivers?: FlexDrivers;
 }

@@ -1,0 +1,55 @@
+/** What CSI volumes need from the rest of the agent, and what they offer. */
+import type { CSIDriver, VolumeAttachmentSource } from '#api/schema/gen/storage-v1.ts';
+import type { Node as NodeService, NodeServiceCapabilityRPCType } from '#cri/gen/csi-v1.ts';
+
+/** A driver that has registered. */
+export interface Driver {
+  readonly name: string;
+  readonly endpoint: string;
+  /** What the driver calls this node. */
+  readonly nodeID: string;
+  /** Labels that tell where the node is, in the driver's terms. */
+  readonly topology: Readonly<Record<string, string>>;
+  /** How many volumes the node can have; undefined: as many as one likes. */
+  readonly maxVolumes: number | undefined;
+  readonly capabilities: ReadonlySet<NodeServiceCapabilityRPCType>;
+  readonly node: NodeService;
+}
+
+/** The drivers of this node. */
+export interface Drivers {
+  list(): readonly Driver[];
+  /** @throws VolumeSetupError naming the driver and where it would register */
+  get(name: string): Driver;
+  /** Calls the listener after a driver came, changed or went. Returns the function that ends this. */
+  onChange(listener: () => void): () => void;
+}
+
+/** A volume that somebody has to attach to this node. */
+export interface Attachment {
+  readonly driver: string;
+  readonly volumeHandle: string;
+  readonly source: VolumeAttachmentSource;
+}
+
+/** Attaching by VolumeAttachments of an API server. */
+export interface Attacher {
+  /** Resolves when the volume is attached, with what its attacher has to say to the driver.
+   *  @throws VolumeSetupError, with what kept the attacher from it */
+  attach(attachment: Attachment, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
+  /** Resolves when the volume is detached, or others see to it. */
+  detach(attachment: Pick<Attachment, 'driver' | 'volumeHandle'>, signal: AbortSignal): Promise<void>;
+}
+
+/** What sources may use of CSI. */
+export interface CsiVolumes {
+  readonly drivers: Drivers;
+  /** The object that says how the driver wants to be used; undefined where there is none. */
+  readonly driverObject: (name: string) => Promise<CSIDriver | undefined>;
+  /** Absent where there is no API server: then nobody can attach. */
+  readonly attacher?: Attacher;
+  /** Feature gates that are on. */
+  readonly gates: ReadonlySet<string>;
+  /** Of the vocabulary: attributes are called `csi.storage.<apiGroupDomain>/…`. */
+  readonly apiGroupDomain: string;
+}
