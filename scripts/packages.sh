@@ -50,6 +50,10 @@ need_test() {
   need etcd-server 'one of the stores of control-plane-lite' has etcd
   need kubernetes-client 'the stock client that control-plane-lite has to please' has kubectl
   need openssl 'makes the certificates of its test' has openssl
+  need e2fsprogs 'file systems of volumes' has mkfs.ext4
+  need xfsprogs 'file systems of volumes' has mkfs.xfs
+  need btrfs-progs 'file systems of volumes' has mkfs.btrfs
+  need fdisk 'partitions of volumes' has sfdisk
 }
 
 case ${1:-} in

@@ -26,8 +26,10 @@ const FOUND = 0;
 const NOTHING_FOUND = 2;
 const AMBIVALENT = 8;
 
-/** What `blkid -p -o export` found. Pure. */
-export function readBlkid(text: string): Exclude<DeviceContent, { kind: 'empty' | 'unfinished' }> {
+/** What `blkid -p -o export` found; undefined for nothing, as with an empty partition. Pure. */
+export function readBlkid(
+  text: string,
+): Exclude<DeviceContent, { kind: 'empty' | 'unfinished' }> | undefined {
   const found = new Map(
     text.split('\n').flatMap((line) => {
       const at = line.indexOf('=');
@@ -38,7 +40,7 @@ export function readBlkid(text: string): Exclude<DeviceContent, { kind: 'empty' 
   const table = found.get('PTTYPE') ?? '';
   const usage = found.get('USAGE') ?? '';
   if (table !== '') return { kind: 'other', what: `a partition table (${table})` };
-  if (type === '') return { kind: 'other', what: 'something that blkid has no name for' };
+  if (type === '') return undefined;
   if (usage === 'filesystem') return { kind: 'fileSystem', fsType: type };
   return { kind: 'other', what: `${type}${usage === '' ? '' : ` (${usage})`}` };
 }

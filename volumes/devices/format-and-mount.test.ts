@@ -1,0 +1,66 @@
+import { describe, expect, test } from 'vitest';
+import { decideFormat } from './format-and-mount.ts';
+import type { DeviceContent } from './probe.ts';
+
+const fileSystem = (fsType: string): DeviceContent => ({ kind: 'fileSystem', fsType });
+const EMPTY: DeviceContent = { kind: 'empty' };
+
+describe('decideFormat', () => {
+  test.each<[string, DeviceContent, string, boolean, object]>([
+    ['formats an empty disk', EMPTY, 'ext4', false, { kind: 'format', args: ['-F', '-m0'] }],
+    ['formats with ext3', EMPTY, 'ext3', false, { kind: 'format', args: ['-F', '-m0'] }],
+    ['formats with ext2', EMPTY, 'ext2', false, { kind: 'format', args: [] }],
+    ['formats with xfs, without force', EMPTY, 'xfs', false, { kind: 'format', args: [] }],
+    [
+      'formats again what was interrupted',
+      { kind: 'unfinished', fsType: 'xfs' },
+      'xfs',
+      false,
+      { kind: 'format', args: ['-f'] },
+    ],
+    [
+      'formats what was interrupted as another',
+      { kind: 'unfinished', fsType: 'btrfs' },
+      'ext4',
+      false,
+      { kind: 'format', args: ['-F', '-m0'] },
+    ],
+    [
+      'refuses an empty disk for reading',
+      EMPTY,
+      'ext4',
+      true,
+      { kind: 'refuse', why: expect.any(String) as string },
+    ],
+    ['checks before it mounts', fileSystem('ext4'), 'ext4', false, { kind: 'check' }],
+    ['mounts for reading without a check', fileSystem('ext4'), 'ext4', true, { kind: 'mount' }],
+    ['leaves the check of xfs to the kernel', fileSystem('xfs'), 'xfs', false, { kind: 'mount' }],
+    ['mounts ext3 as ext4', fileSystem('ext3'), 'ext4', false, { kind: 'check' }],
+    [
+      'refuses another file system and names both',
+      fileSystem('xfs'),
+      'ext4',
+      false,
+      { kind: 'refuse', why: '/dev/x has the file system xfs, but ext4 is asked for' },
+    ],
+    [
+      'refuses ext4 as ext3',
+      fileSystem('ext4'),
+      'ext3',
+      false,
+      { kind: 'refuse', why: expect.stringContaining('ext3') as string },
+    ],
+    [
+      'refuses everything else and says what it is',
+      { kind: 'other', what: 'a partition table (gpt)' },
+      'ext4',
+      false,
+      {
+        kind: 'refuse',
+        why: expect.stringContaining('a partition table (gpt) on it: it is not formatted') as string,
+      },
+    ],
+  ])('%s', (_, content, fsType, readOnly, plan) => {
+    expect(decideFormat(content, { device: '/dev/x', fsType, readOnly })).toEqual(plan);
+  });
+});

@@ -1,0 +1,87 @@
+/** Disks for tests: sparse files behind loop devices, with a folder to mount them in. */
+import { mkdir, mkdtemp, open, rm, truncate } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createMounter, type Mounter } from '../mounter.ts';
+import type { ProgramResult } from '../programs/contract.ts';
+import { failText } from '../programs/errors.ts';
+import { createRunProgram } from '../programs/run-program.ts';
+import { detachBeneath } from '../teardown.ts';
+import type { DevicePaths } from './contract.ts';
+import type { FormatAndMountDeps } from './format-and-mount.ts';
+import { attachLoop, detachLoop } from './loop.ts';
+
+const MIB = 1024 * 1024;
+
+export interface TestDisk extends AsyncDisposable {
+  /** `/dev/loop7` */
+  readonly device: string;
+  /** The file behind it. */
+  readonly file: string;
+  /** Makes it larger, as a cloud would. */
+  grow(sizeMib: number): Promise<void>;
+  /** Takes the device away; the file stays. */
+  detach(): Promise<void>;
+}
+
+export interface TestDisks extends AsyncDisposable {
+  readonly base: string;
+  readonly deps: FormatAndMountDeps & { readonly paths: DevicePaths; readonly mounter: Mounter };
+  /** A disk full of zeros. */
+  disk(sizeMib: number, options?: { readonly partitions?: boolean }): Promise<TestDisk>;
+  /** A new folder. */
+  folder(name: string): Promise<string>;
+  /** Runs a program. @throws Error unless it succeeds */
+  run(program: string, args: readonly string[], input?: string): Promise<ProgramResult>;
+}
+
+export async function createTestDisks(): Promise<TestDisks> {
+  const base = await mkdtemp('/tmp/na-disk-');
+  const { signal } = new AbortController();
+  const paths: DevicePaths = { dev: '/dev', sys: '/sys' };
+  const deps = { run: createRunProgram(), mounter: createMounter(), paths };
+  const loops = new Set<string>();
+  let count = 0;
+
+  async function run(program: string, args: readonly string[], input = ''): Promise<ProgramResult> {
+    const result = await deps.run(program, args, { signal, timeoutMs: 60_000, input });
+    if (result.code !== 0) throw new Error(failText(program, result));
+    return result;
+  }
+
+  async function detach(device: string): Promise<void> {
+    if (loops.delete(device)) await detachLoop(deps, device, signal);
+  }
+
+  return {
+    base,
+    deps,
+    run,
+    async folder(name) {
+      const path = join(base, name);
+      await mkdir(path);
+      return path;
+    },
+    async disk(sizeMib, options = {}) {
+      const file = join(base, `disk-${(count += 1)}`);
+      await using handle = await open(file, 'wx');
+      await handle.truncate(sizeMib * MIB);
+      const device = await attachLoop(deps, file, options, signal);
+      loops.add(device);
+      return {
+        device,
+        file,
+        async grow(to) {
+          await truncate(file, to * MIB);
+          await run('losetup', ['--set-capacity', device]);
+        },
+        detach: () => detach(device),
+        [Symbol.asyncDispose]: () => detach(device),
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await detachBeneath(deps.mounter, base);
+      for (const device of loops) await detach(device);
+      await rm(base, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,78 @@
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { createDeviceWaiter } from './wait-for-device.ts';
+
+/** A block device that every machine with loop devices has; it is only looked at. */
+const SOME_DEVICE = '/dev/loop0';
+const never = new AbortController().signal;
+
+async function setUp() {
+  const dev = await mkdtemp('/tmp/na-dev-');
+  const clock = createFakeClock();
+  return {
+    dev,
+    clock,
+    wait: createDeviceWaiter({ clock, paths: { dev } }),
+    [Symbol.asyncDispose]: () => rm(dev, { recursive: true }),
+  };
+}
+
+describe('createDeviceWaiter', () => {
+  test('finds at once what is there, and the device behind a link', async () => {
+    await using at = await setUp();
+    await symlink(SOME_DEVICE, join(at.dev, 'sdb'));
+    await expect(at.wait([join(at.dev, 'sda'), join(at.dev, 'sdb')], never)).resolves.toBe(SOME_DEVICE);
+  });
+
+  test('sees it come into folders that come with it', async () => {
+    await using at = await setUp();
+    const waiting = at.wait([join(at.dev, 'disk/by-id/a'), join(at.dev, 'disk/by-path/b')], never);
+    await mkdir(join(at.dev, 'disk'));
+    await mkdir(join(at.dev, 'disk/by-path'));
+    await symlink(SOME_DEVICE, join(at.dev, 'disk/by-path/b'));
+    await expect(waiting).resolves.toBe(SOME_DEVICE);
+  });
+
+  test('sees the device come after the link to it', async () => {
+    await using at = await setUp();
+    await mkdir(join(at.dev, 'by-id'));
+    await symlink('../sdz', join(at.dev, 'by-id/a'));
+    const waiting = at.wait([join(at.dev, 'by-id/a')], never);
+    await symlink(SOME_DEVICE, join(at.dev, 'sdz'));
+    await expect(waiting).resolves.toBe(SOME_DEVICE);
+  });
+
+  test('waits on when the folder is replaced meanwhile', async () => {
+    await using at = await setUp();
+    await mkdir(join(at.dev, 'by-id'));
+    const waiting = at.wait([join(at.dev, 'by-id/a')], never);
+    await rm(join(at.dev, 'by-id'), { recursive: true });
+    await mkdir(join(at.dev, 'by-id'));
+    await symlink(SOME_DEVICE, join(at.dev, 'by-id/a'));
+    await expect(waiting).resolves.toBe(SOME_DEVICE);
+  });
+
+  test('takes no file for a device, and says after half a minute what did not come', async () => {
+    await using at = await setUp();
+    await writeFile(join(at.dev, 'sda'), '');
+    const waiting = at.wait([join(at.dev, 'sda'), join(at.dev, 'sdb')], never);
+    const failed = waiting.catch(String);
+    await at.clock.advance(30_000);
+    expect(await failed).toContain(`${at.dev}/sda or ${at.dev}/sdb did not appear within 30 s`);
+  });
+
+  test('ends with the reason of the caller', async () => {
+    await using at = await setUp();
+    const stop = new AbortController();
+    const waiting = at.wait([join(at.dev, 'sda')], stop.signal);
+    stop.abort(new Error('the pod is gone'));
+    await expect(waiting).rejects.toThrow('the pod is gone');
+  });
+
+  test.each(['/etc/passwd', '/dev/../etc/x', 'sda'])('refuses %s', async (path) => {
+    await using at = await setUp();
+    await expect(at.wait([path], never)).rejects.toThrow('is no path of a device');
+  });
+});
