@@ -1,0 +1,112 @@
+/** Which memory nodes a container should be on so that its processors, memory and devices lie together. Pure.
+ *  Source: upstream's topology manager (policies and `mergeFilteredHints`), release 1.24. */
+
+/** Memory nodes as bits: node 0 is 1, node 1 is 2. */
+export type NodeMask = number;
+
+/** A way in which one resource could be given. */
+export interface TopologyHint {
+  /** undefined: the nodes don't matter. */
+  readonly nodes: NodeMask | undefined;
+  /** Whether it is on as few nodes as possible. */
+  readonly preferred: boolean;
+}
+
+/** By resource: the ways in which it could be given; none means that it can't; undefined that it doesn't matter. */
+export type ProviderHints = Readonly<Record<string, readonly TopologyHint[] | undefined>>;
+
+export type TopologyPolicy = 'none' | 'best-effort' | 'restricted' | 'single-numa-node';
+
+export interface TopologyVerdict {
+  readonly hint: TopologyHint;
+  readonly admit: boolean;
+}
+
+/** More nodes have more ways than can be tried. Source: upstream's limit. */
+export const MOST_NODES = 8;
+
+const ANYWHERE: TopologyHint = { nodes: undefined, preferred: true };
+const NOWHERE: TopologyHint = { nodes: undefined, preferred: false };
+
+export const maskOf = (nodes: Iterable<number>): NodeMask =>
+  [...nodes].reduce((mask, node) => mask | (1 << node), 0);
+
+export const nodesIn = (mask: NodeMask): readonly number[] =>
+  Array.from({ length: 31 }, (_, node) => node).filter((node) => (mask & (1 << node)) !== 0);
+
+const size = (mask: NodeMask): number => nodesIn(mask).length;
+
+/** Fewer nodes first, and of as many those with the lower numbers. */
+export function isNarrower(one: NodeMask, other: NodeMask): boolean {
+  return size(one) === size(other) ? one < other : size(one) < size(other);
+}
+
+function waysOf(providers: readonly ProviderHints[]): readonly (readonly TopologyHint[])[] {
+  return providers.flatMap((provider) =>
+    Object.values(provider).map((hints) => {
+      if (hints === undefined) return [ANYWHERE];
+      return hints.length === 0 ? [NOWHERE] : hints;
+    }),
+  );
+}
+
+/** Where all of these meet. */
+function meet(hints: readonly TopologyHint[], all: NodeMask): { nodes: NodeMask; preferred: boolean } {
+  let nodes = all;
+  let preferred = true;
+  for (const hint of hints) {
+    nodes &= hint.nodes ?? all;
+    preferred &&= hint.preferred;
+  }
+  return { nodes, preferred };
+}
+
+/** Every choice of one way for each resource. */
+function* choices(ways: readonly (readonly TopologyHint[])[]): Generator<readonly TopologyHint[]> {
+  const [first, ...others] = ways;
+  if (first === undefined) {
+    yield [];
+    return;
+  }
+  for (const hint of first) for (const rest of choices(others)) yield [hint, ...rest];
+}
+
+function best(ways: readonly (readonly TopologyHint[])[], all: NodeMask): TopologyHint & { nodes: NodeMask } {
+  let found = { nodes: all, preferred: false };
+  for (const choice of choices(ways)) {
+    const merged = meet(choice, all);
+    if (merged.nodes === 0 || (found.preferred && !merged.preferred)) continue;
+    if ((merged.preferred && !found.preferred) || isNarrower(merged.nodes, found.nodes)) found = merged;
+  }
+  return found;
+}
+
+/** @param all every memory node of the machine */
+export function decideTopology(
+  policy: TopologyPolicy,
+  providers: readonly ProviderHints[],
+  all: NodeMask,
+): TopologyVerdict {
+  const ways = waysOf(providers);
+  switch (policy) {
+    case 'none':
+      return { hint: NOWHERE, admit: true };
+    case 'best-effort':
+      return { hint: best(ways, all), admit: true };
+    case 'restricted': {
+      const hint = best(ways, all);
+      return { hint, admit: hint.preferred };
+    }
+    case 'single-numa-node': {
+      const single = ways.map((hints) =>
+        hints.filter(({ nodes, preferred }) => preferred && (nodes === undefined || size(nodes) === 1)),
+      );
+      const hint = best(single, all);
+      // Nobody named a node: any will do.
+      const free = hint.nodes === all && hint.preferred;
+      return { hint: free ? ANYWHERE : hint, admit: hint.preferred };
+    }
+    default:
+      throw new Error(policy satisfies never);
+  }
+}
