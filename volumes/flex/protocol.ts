@@ -55,6 +55,14 @@ export class FlexNotSupportedError extends VolumeSetupError {
   }
 }
 
+/** The driver says that it could not do it. */
+export class FlexFailureError extends VolumeSetupError {
+  constructor(message: string) {
+    super(message);
+    this.name = 'FlexFailureError';
+  }
+}
+
 /** Members by their names in small letters: drivers spell them as they like. */
 function membersOf(value: unknown): ReadonlyMap<string, unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return new Map();
@@ -106,7 +114,7 @@ export interface FlexOutput {
 }
 
 /** The answer on a driver's standard output.
- *  @throws FlexNotSupportedError; VolumeSetupError for a call that failed and for what is no answer */
+ *  @throws FlexNotSupportedError, FlexFailureError; VolumeSetupError for what is no answer */
 export function parseAnswer({ driver, call, code, stdout, secrets }: FlexOutput): FlexAnswer {
   const members = parseMembers(stdout);
   const text = (name: string): string => {
@@ -123,7 +131,7 @@ export function parseAnswer({ driver, call, code, stdout, secrets }: FlexOutput)
     throw new VolumeSetupError(`${what}: ended with exit code ${code} and ${end}`);
   }
   if (status !== 'Success')
-    throw new VolumeSetupError(`${what}: ${message || `status ${tidyMessage(status, secrets)}`}`);
+    throw new FlexFailureError(`${what}: ${message || `status ${tidyMessage(status, secrets)}`}`);
   if (code !== 0) throw new VolumeSetupError(`${what}: told success, but ended with exit code ${code}`);
   const size = members.get('volumenewsize');
   return {

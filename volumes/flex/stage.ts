@@ -5,7 +5,7 @@ import type { UndoServices } from '../sources/source.ts';
 import type { StageFolder, UndoState } from '../staging/contract.ts';
 import type { FlexDriver, FlexDrivers } from './drivers.ts';
 import { isMountPoint } from './mount-point.ts';
-import { FlexNotSupportedError } from './protocol.ts';
+import { type FlexAnswer, FlexFailureError, FlexNotSupportedError } from './protocol.ts';
 
 /** Of drivers that wait for a device. Source: upstream's `waitForAttachTimeout`. */
 const WAIT_FOR_ATTACH_MS = 600_000;
@@ -48,14 +48,28 @@ async function isAttached(
 
 /** @returns the device as the driver names it; empty where it doesn't attach after all */
 async function attach(stage: FlexStage, folder: StageFolder, signal: AbortSignal): Promise<string> {
-  const { driver, drivers, options } = stage;
   const { attached: before = '', device: known = '' } = folder.saved;
   if (before === 'yes' && (await isAttached(stage, signal)) === true) return known;
   await folder.save({ ...stateOf(stage), attached: 'perhaps' });
-  const answer = await unlessNotSupported(driver.call('attach', [options, drivers.nodeName], { signal }));
+  const answer = await callAttach(stage, folder, signal);
   const device = answer?.device ?? '';
   await folder.save({ ...stateOf(stage), attached: answer === undefined ? 'no' : 'yes', device });
   return device;
+}
+
+async function callAttach(
+  stage: FlexStage,
+  folder: StageFolder,
+  signal: AbortSignal,
+): Promise<FlexAnswer | undefined> {
+  const { driver, drivers, options } = stage;
+  try {
+    return await unlessNotSupported(driver.call('attach', [options, drivers.nodeName], { signal }));
+  } catch (thrown) {
+    // Its own word is taken; of a driver that was killed nobody knows how far it came.
+    if (thrown instanceof FlexFailureError) await folder.save({ ...stateOf(stage), attached: 'no' });
+    throw thrown;
+  }
 }
 
 async function waitForAttach(stage: FlexStage, device: string, signal: AbortSignal): Promise<string> {

@@ -17,12 +17,20 @@ import {
   type SourceRequest,
 } from './source.ts';
 
-async function findVolume(request: SourceRequest, claimName: string): Promise<PersistentVolume> {
+/** What a pod says of the claim that it uses. */
+export interface ClaimUse extends PersistentVolumeClaimVolumeSource {
+  /** Refuses a claim that is not for the pod. @throws VolumeSetupError */
+  readonly check?: (claim: PersistentVolumeClaim) => void;
+}
+
+async function findVolume(request: SourceRequest, use: ClaimUse): Promise<PersistentVolume> {
   const { namespace } = request;
+  const { claimName } = use;
   const { objects } = request.services;
   const what = `PersistentVolumeClaim ${namespace}/${claimName}`;
   const claim = await objects.getPersistentVolumeClaim(namespace, claimName);
   if (claim === undefined) throw new VolumeSetupError(`${what} not found`);
+  use.check?.(claim);
   const volumeName = claim.spec?.volumeName ?? '';
   if (volumeName === '') throw new VolumeSetupError(`${what} is not bound: it has no spec.volumeName`);
   const volume = await objects.getPersistentVolume(volumeName);
@@ -88,19 +96,21 @@ function checkMode(request: SourceRequest, volume: PersistentVolume): void {
   );
 }
 
-async function setUpClaim(
+/** Makes the volume ready that the claim is bound to.
+ *  @throws VolumeSetupError */
+export async function setUpClaim(
   plugins: readonly SourcePlugin[],
-  spec: PersistentVolumeClaimVolumeSource,
+  use: ClaimUse,
   request: SourceRequest,
 ): Promise<ReadyVolume> {
-  const persistentVolume = await findVolume(request, spec.claimName);
+  const persistentVolume = await findVolume(request, use);
   checkMode(request, persistentVolume);
   await request.use(persistentVolume.spec ?? {});
   const setUp = bindSource(plugins, persistentVolume);
   return setUp({
     ...request,
     persistentVolume,
-    readOnly: request.readOnly || spec.readOnly === true,
+    readOnly: request.readOnly || use.readOnly === true,
     mountOptions: persistentVolume.spec?.mountOptions ?? [],
   });
 }

@@ -5,6 +5,7 @@ import { azureFile } from './azure-file.ts';
 import { configMap } from './config-map.ts';
 import { downwardAPI } from './downward-api.ts';
 import { emptyDir } from './empty-dir.ts';
+import { createEphemeral } from './ephemeral.ts';
 import { flexVolume } from './flex-volume.ts';
 import { hostPath } from './host-path.ts';
 import { local } from './local.ts';
@@ -23,6 +24,7 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   configMap,
   downwardAPI,
   emptyDir,
+  createEphemeral(PERSISTENT_SOURCES),
   flexVolume,
   hostPath,
   nfs,
