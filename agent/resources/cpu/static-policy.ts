@@ -1,0 +1,170 @@
+/** The policy `static`: whole processors for containers of guaranteed pods that ask for whole ones; all others share
+ *  the rest. Pure: assignments in, assignments out. Source: document 3, 4.3; upstream's CPU manager, release 1.24. */
+import { milliValue } from '#api/meta/quantity.ts';
+import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import { qosClass } from '#api/schema/qos-class.ts';
+import { maskOf, type NodeMask, nodesIn, type TopologyHint } from '../topology/hints.ts';
+import { isWholeCores, takeDistributed, takePacked } from './assign.ts';
+import { type CpuSet, inOrder } from './cpu-set.ts';
+import { type CpuTopology, groupBy, threadsPerCore } from './topology.ts';
+
+/** Processors that containers have for themselves. */
+export interface CpuAssignment {
+  readonly podUID: string;
+  readonly container: string;
+  readonly cpus: CpuSet;
+  /** An init container's: its processors are the pod's next container's when it has ended. */
+  readonly init: boolean;
+}
+
+export interface StaticOptions {
+  /** Refuse what would share a core with others. */
+  readonly fullPcpusOnly: boolean;
+  readonly distributeAcrossNuma: boolean;
+}
+
+export interface StaticPolicy {
+  readonly topology: CpuTopology;
+  /** Kept for the system: nobody has them for itself. */
+  readonly reserved: CpuSet;
+  readonly options: StaticOptions;
+}
+
+/** A container that can't have what it asks for; the reason is told on the pod. */
+export class CpuRefusal extends Error {
+  override readonly name = 'CpuRefusal';
+  readonly reason: 'SMTAlignmentError' | 'UnexpectedAdmissionError';
+
+  constructor(reason: CpuRefusal['reason'], message: string, cause?: unknown) {
+    super(message, { cause });
+    this.reason = reason;
+  }
+}
+
+/** How many processors the container is to have for itself; 0 for one that shares. */
+export function exclusiveCpus(pod: Pod, container: Container): number {
+  if (qosClass(pod) !== 'Guaranteed') return 0;
+  const cpu = container.resources?.requests?.['cpu'] ?? container.resources?.limits?.['cpu'];
+  const milli = cpu === undefined ? 0 : milliValue(cpu);
+  return milli % 1000 === 0 ? milli / 1000 : 0;
+}
+
+function without(cpus: CpuSet, taken: Iterable<number>): CpuSet {
+  const left = new Set(cpus);
+  for (const cpu of taken) left.delete(cpu);
+  return left;
+}
+
+/** What containers without processors of their own run on: the system's included. */
+export function sharedCpus({ topology }: StaticPolicy, assignments: readonly CpuAssignment[]): CpuSet {
+  return without(
+    topology.all,
+    assignments.flatMap(({ cpus }) => [...cpus]),
+  );
+}
+
+/** Processors of the pod's init containers that none of its other containers has. */
+function reusable(assignments: readonly CpuAssignment[], podUID: string): CpuSet {
+  const own = assignments.filter((assignment) => assignment.podUID === podUID);
+  const init = own.filter((assignment) => assignment.init).flatMap(({ cpus }) => [...cpus]);
+  const app = own.filter((assignment) => !assignment.init).flatMap(({ cpus }) => [...cpus]);
+  return without(new Set(init), app);
+}
+
+/** What can be given to a container of the pod. */
+function available(policy: StaticPolicy, assignments: readonly CpuAssignment[], podUID: string): CpuSet {
+  const free = without(sharedCpus(policy, assignments), policy.reserved);
+  return new Set([...free, ...reusable(assignments, podUID)]);
+}
+
+export interface CpuRequest {
+  readonly podUID: string;
+  readonly container: string;
+  readonly count: number;
+  readonly init: boolean;
+  /** Memory nodes to be on, as far as possible. */
+  readonly nodes?: NodeMask;
+}
+
+function onNodes(topology: CpuTopology, cpus: CpuSet, nodes: NodeMask): CpuSet {
+  const groups = groupBy(topology, cpus, 'numa');
+  return new Set(nodesIn(nodes).flatMap((node) => groups.get(node) ?? []));
+}
+
+/** Those of the init containers first: they would be idle otherwise. */
+function take(policy: StaticPolicy, free: CpuSet, preferred: CpuSet, count: number): CpuSet {
+  const { topology, options } = policy;
+  const first = takePacked(topology, preferred, Math.min(count, preferred.size));
+  const left = without(free, first);
+  const rest = count - first.size;
+  const more = options.distributeAcrossNuma
+    ? takeDistributed(topology, left, rest, options.fullPcpusOnly ? threadsPerCore(topology) : 1)
+    : takePacked(topology, left, rest);
+  return new Set([...first, ...more]);
+}
+
+/** The assignments with that of the container; unchanged if it has one already, as after a restart of either.
+ *  @throws CpuRefusal */
+export function assignCpus(
+  policy: StaticPolicy,
+  assignments: readonly CpuAssignment[],
+  request: CpuRequest,
+): readonly CpuAssignment[] {
+  const { podUID, container, count, init, nodes } = request;
+  if (assignments.some((one) => one.podUID === podUID && one.container === container)) return assignments;
+  const { topology, options } = policy;
+  if (options.fullPcpusOnly && !isWholeCores(topology, count)) {
+    const threads = threadsPerCore(topology);
+    const message = `${count} processors of container ${container} are no whole cores: a multiple of ${threads} is needed (full-pcpus-only)`;
+    throw new CpuRefusal('SMTAlignmentError', message);
+  }
+  const free = available(policy, assignments, podUID);
+  if (free.size < count) {
+    const message = `container ${container} asks for ${count} processors of its own and ${free.size} are free`;
+    throw new CpuRefusal('UnexpectedAdmissionError', message);
+  }
+  const reuse = reusable(assignments, podUID);
+  const near = nodes === undefined ? free : onNodes(topology, free, nodes);
+  const nearby = take(policy, near, intersect(reuse, near), Math.min(count, near.size));
+  const left = without(free, nearby);
+  const rest = take(policy, left, intersect(reuse, left), count - nearby.size);
+  const cpus = new Set(inOrder(new Set([...nearby, ...rest])));
+  return [...assignments, { podUID, container, cpus, init }];
+}
+
+const intersect = (one: CpuSet, other: CpuSet): CpuSet => new Set([...one].filter((cpu) => other.has(cpu)));
+
+/** The assignments without those of pods that are gone. */
+export const releasePods = (
+  assignments: readonly CpuAssignment[],
+  isGone: (podUID: string) => boolean,
+): readonly CpuAssignment[] => assignments.filter(({ podUID }) => !isGone(podUID));
+
+/** The memory nodes on which the container could have its processors; undefined where it shares. A container that has
+ *  them already stays where it is. */
+export function cpuHints(
+  policy: StaticPolicy,
+  assignments: readonly CpuAssignment[],
+  request: Omit<CpuRequest, 'nodes'>,
+): readonly TopologyHint[] | undefined {
+  const { topology } = policy;
+  const { podUID, container, count } = request;
+  if (count === 0) return undefined;
+  const own = assignments.find((one) => one.podUID === podUID && one.container === container);
+  if (own !== undefined && own.cpus.size !== count) return [];
+  const free = own?.cpus ?? available(policy, assignments, podUID);
+  const nodes = [...groupBy(topology, topology.all, 'numa').keys()].toSorted((a, b) => a - b);
+  const masks = subsets(nodes);
+  const enough = masks.filter((mask) => onNodes(topology, free, mask).size >= count);
+  const possible = masks.filter((mask) => onNodes(topology, topology.all, mask).size >= count);
+  const fewest = Math.min(...possible.map((mask) => nodesIn(mask).length));
+  return enough.map((mask) => ({ nodes: mask, preferred: nodesIn(mask).length === fewest }));
+}
+
+function subsets(nodes: readonly number[]): readonly NodeMask[] {
+  const all = nodes.reduce<readonly number[][]>(
+    (sets, node) => [...sets, ...sets.map((set) => [...set, node])],
+    [[]],
+  );
+  return all.filter((set) => set.length > 0).map((set) => maskOf(set));
+}
