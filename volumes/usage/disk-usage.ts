@@ -2,8 +2,10 @@
  *  numbers are old: a node that nobody asks walks through nothing. */
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { ApartMeasure } from './apart.ts';
 import { type MeasureRound, measureInThread } from './measuring-thread.ts';
-import type { Measured, PodFolders } from './protocol.ts';
+import type { Measured, MeasureTask, PodFolders, Subject } from './protocol.ts';
+import type { QuotaMeasure } from './quota-measure.ts';
 
 export interface UsageFigures extends Measured {
   /** Wall time of measuring, in ms. */
@@ -11,10 +13,12 @@ export interface UsageFigures extends Measured {
 }
 
 export interface DiskUsage {
-  /** What is known of a pod; nothing unless `refresh` was called. */
+  /** What is known of a pod; nothing unless it was measured. */
   of(podUID: string): readonly UsageFigures[];
   /** Starts a round if one is due. Numbers that are long out of date, or not there yet, are waited for a moment. */
   refresh(): Promise<void>;
+  /** Measures now, or waits for the round that is under way. Nothing happens where measuring is switched off. */
+  measure(): Promise<void>;
   close(): void;
 }
 
@@ -23,6 +27,10 @@ export interface DiskUsageDeps {
   readonly log: Pick<Logger, 'warn' | 'debug'>;
   /** Pods that there are. */
   readonly pods: () => readonly PodFolders[];
+  /** For volumes that the thread leaves to others. */
+  readonly apart?: ApartMeasure;
+  /** For folders that the file system itself keeps count of. */
+  readonly quotas?: QuotaMeasure;
   readonly measure?: MeasureRound;
 }
 
@@ -37,27 +45,73 @@ const isOf = ({ volumesDir, logsDir }: PodFolders, path: string): boolean =>
 /** Who asks is not held up longer than this. */
 const LONGEST_WAIT_MS = 1000;
 
+const keyOf = ({ of, name }: Subject): string => `${of}/${name}`;
+
+/** The figures of each pod. Those that have no newer ones stay as they were: their time says so. */
+function createFigures(clock: Clock) {
+  const pods = new Map<string, Map<string, UsageFigures>>();
+  return {
+    of: (podUID: string): readonly UsageFigures[] => [...(pods.get(podUID)?.values() ?? [])],
+    keep: (measured: Measured): void => {
+      const ofPod = pods.get(measured.podUID) ?? new Map<string, UsageFigures>();
+      ofPod.set(keyOf(measured), { ...measured, atMs: clock.now() });
+      pods.set(measured.podUID, ofPod);
+    },
+    keepPods: (uids: ReadonlySet<string>): void => {
+      for (const uid of pods.keys()) if (!uids.has(uid)) pods.delete(uid);
+    },
+  };
+}
+
+type RoundDeps = Pick<DiskUsageDeps, 'apart' | 'quotas' | 'clock'> & { readonly measure: MeasureRound };
+
+/** One round of all ways of measuring. Returns the folder that ended it early, if one did. */
+async function measureRound(
+  { apart, quotas, measure, clock }: RoundDeps,
+  { pods, skipped }: Pick<MeasureTask, 'pods' | 'skipped'>,
+  keep: (measured: Measured) => void,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const counted = (await quotas?.measure(pods)) ?? [];
+  for (const { measured } of counted) keep(measured);
+  const asking: Promise<void>[] = [];
+  const round = apart?.begin();
+  const task = {
+    pods,
+    skipped: [...skipped, ...counted.map(({ path }) => path)],
+    asked: apart?.asked ?? [],
+  };
+  const { stuckAt } = await measure(
+    {
+      clock,
+      onMeasured: keep,
+      onApart(volume) {
+        if (round === undefined) return;
+        asking.push(round.measure(volume, signal).then((measured) => measured && keep(measured)));
+      },
+    },
+    task,
+    signal,
+  );
+  await Promise.all(asking);
+  return stuckAt;
+}
+
 export function createDiskUsage(deps: DiskUsageDeps, { periodMs }: DiskUsageOptions): DiskUsage {
   const { clock, log, pods, measure = measureInThread } = deps;
   const closing = new AbortController();
-  const figures = new Map<string, Map<string, UsageFigures>>();
+  const figures = createFigures(clock);
   const skipped = new Set<string>();
   let lastMs: number | undefined;
   let round: Promise<void> | undefined;
 
-  function keep(measured: Measured): void {
-    const ofPod = figures.get(measured.podUID) ?? new Map<string, UsageFigures>();
-    ofPod.set(`${measured.of}/${measured.name}`, { ...measured, atMs: clock.now() });
-    figures.set(measured.podUID, ofPod);
-  }
-
   async function measureOnce(): Promise<void> {
-    const task = { pods: pods(), skipped: [...skipped] };
-    const uids = new Set(task.pods.map(({ uid }) => uid));
-    for (const uid of figures.keys()) if (!uids.has(uid)) figures.delete(uid);
-    for (const path of skipped) if (!task.pods.some((pod) => isOf(pod, path))) skipped.delete(path);
+    const present = pods();
+    figures.keepPods(new Set(present.map(({ uid }) => uid)));
+    for (const path of skipped) if (!present.some((pod) => isOf(pod, path))) skipped.delete(path);
+    const task = { pods: present, skipped: [...skipped] };
     try {
-      const { stuckAt } = await measure({ clock, onMeasured: keep }, task, closing.signal);
+      const stuckAt = await measureRound({ ...deps, measure }, task, figures.keep, closing.signal);
       if (stuckAt === undefined) return;
       skipped.add(stuckAt);
       log.warn({ path: stuckAt }, 'Folder could not be measured, and is left out from now on');
@@ -74,14 +128,19 @@ export function createDiskUsage(deps: DiskUsageDeps, { periodMs }: DiskUsageOpti
     return round;
   }
 
+  const isOff = (): boolean => periodMs <= 0 || closing.signal.aborted;
+
   return {
-    of: (podUID) => [...(figures.get(podUID)?.values() ?? [])],
+    of: figures.of,
     async refresh() {
-      if (periodMs <= 0 || closing.signal.aborted) return;
+      if (isOff()) return;
       const ageMs = lastMs === undefined ? Infinity : clock.monotonic() - lastMs;
       const running = ageMs >= periodMs ? (round ?? start()) : undefined;
       if (running === undefined || ageMs < 2 * periodMs) return;
       await Promise.race([running, sleep(clock, LONGEST_WAIT_MS)]);
+    },
+    async measure() {
+      if (!isOff()) await (round ?? start());
     },
     close: () => closing.abort(new Error('server is stopping')),
   };

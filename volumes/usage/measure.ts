@@ -1,79 +1,85 @@
 /** Measures the folders of pods, one after the other. For a thread that may block. */
-import { lstatSync, readdirSync, statfsSync } from 'node:fs';
-import { join } from 'node:path';
-import { spaceIn } from './fs-space.ts';
-import type { FromThread, Measured, MeasureTask, PodFolders } from './protocol.ts';
+import { lstatSync, readFileSync, statfsSync } from 'node:fs';
+import { deviceNumbers } from './device-numbers.ts';
+import { type FsSpace, spaceIn } from './fs-space.ts';
+import { findPlaces, type MountTable, type Place, readMountTable } from './places.ts';
+import type { FromThread, Measured, MeasureTask } from './protocol.ts';
 import { measureTree } from './walk.ts';
 
 export interface MeasureDeps {
   readonly tell: (message: FromThread) => void;
   /** Lets others have the processor and the disk. */
   readonly rest: () => void;
+  readonly readMounts?: () => MountTable;
 }
 
-/** Sources whose volumes are folders of the node's; others are file systems, or are bound from elsewhere. */
-const IN_PLACE = /~(?:empty-dir|configmap|secret|downward-api|projected)$/;
+const BYTES_A_SECTOR = 512;
 
-interface Place extends Pick<Measured, 'podUID' | 'of' | 'name' | 'source'> {
-  readonly path: string;
-  /** Device of the folder above. */
-  readonly device: number;
+function sizeOfDevice(path: string): number {
+  const stats = lstatSync(path);
+  if (!stats.isBlockDevice()) throw new Error(`${path} is no block device`);
+  const sectors = readFileSync(`/sys/dev/block/${deviceNumbers(stats.rdev)}/size`, 'utf8');
+  return Number(sectors) * BYTES_A_SECTOR;
 }
 
-/** What is not there has nothing in it. */
-function foldersIn(path: string): readonly string[] {
-  try {
-    return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
-      // Those that begin with a dot are being made.
-      entry.isDirectory() && !entry.name.startsWith('.') ? [entry.name] : [],
-    );
-  } catch {
-    return [];
+/** Measures one place. Undefined for what is left to others. */
+function createMeasure(): (place: Place, onPause: () => void) => Measured | undefined {
+  const spaces = new Map<string, FsSpace>();
+
+  /** Of a file system once, however many lie on it. */
+  function spaceOf(path: string, device: string): FsSpace {
+    const known = spaces.get(device);
+    if (known !== undefined) return known;
+    const space = spaceIn(statfsSync(path));
+    spaces.set(device, space);
+    return space;
   }
+
+  return ({ path, way, ...subject }, onPause) => {
+    switch (way.kind) {
+      case 'walk': {
+        const { usedBytes, inodes, device } = measureTree(path, { onPause, without: way.without });
+        const space = spaceOf(path, `folder ${device}`);
+        return { ...subject, isOwnFs: false, space, usedBytes, inodesUsed: inodes };
+      }
+      case 'fileSystem': {
+        const space = spaceOf(path, way.device);
+        const { usedBytes, inodes, inodesFree } = space;
+        return { ...subject, isOwnFs: true, space, usedBytes, inodesUsed: inodes - inodesFree };
+      }
+      case 'device':
+        return { ...subject, isOwnFs: true, space: { capacityBytes: sizeOfDevice(path) } };
+      case 'apart':
+        return undefined;
+      default:
+        return way satisfies never;
+    }
+  };
 }
 
-const deviceOf = (path: string): number => lstatSync(path, { throwIfNoEntry: false })?.dev ?? -1;
-
-function placesOf({ uid: podUID, volumesDir, logsDir }: PodFolders): readonly Place[] {
-  const volumes = foldersIn(volumesDir).flatMap((source) => {
-    const above = join(volumesDir, source);
-    const device = deviceOf(above);
-    return foldersIn(above).map(
-      (name): Place => ({ podUID, of: 'volume', name, source, path: join(above, name), device }),
-    );
-  });
-  const device = deviceOf(logsDir);
-  const logs = foldersIn(logsDir).map(
-    (name): Place => ({ podUID, of: 'log', name, source: '', path: join(logsDir, name), device }),
-  );
-  return [...volumes, ...logs];
-}
-
-function measure({ path, device, ...place }: Place, onPause: () => void): Measured {
-  const isElsewhere = place.of === 'volume' && !IN_PLACE.test(place.source);
-  const isOwnFs = isElsewhere || deviceOf(path) !== device;
-  const space = spaceIn(statfsSync(path));
-  if (isOwnFs) {
-    const { usedBytes, inodes, inodesFree } = space;
-    return { ...place, isOwnFs, space, usedBytes, inodesUsed: inodes - inodesFree };
+/** Tells of all that can be measured at once, and which volumes are left to others. */
+export function measureAll(
+  task: MeasureTask,
+  { tell, rest, readMounts = readMountTable }: MeasureDeps,
+): void {
+  const measure = createMeasure();
+  const places = findPlaces(task, readMounts());
+  // First, as asking for them takes time in which the others are measured.
+  for (const { way, ...place } of places) {
+    if (way.kind !== 'apart') continue;
+    const mount = way.mount && { point: way.mount.mountPoint, device: way.mount.device };
+    tell({ kind: 'apart', volume: { ...place, mount } });
   }
-  const { usedBytes, inodes } = measureTree(path, { onPause });
-  return { ...place, isOwnFs, space, usedBytes, inodesUsed: inodes };
-}
-
-export function measureAll({ pods, skipped }: MeasureTask, { tell, rest }: MeasureDeps): void {
-  const left = new Set(skipped);
-  for (const place of pods.flatMap(placesOf)) {
-    const { path } = place;
-    if (left.has(path)) continue;
-    const begins = (): void => tell({ kind: 'begins', path });
+  for (const place of places) {
+    const begins = (): void => tell({ kind: 'begins', path: place.path });
     begins();
     try {
       const onPause = (): void => {
         begins();
         rest();
       };
-      tell({ kind: 'measured', measured: measure(place, onPause) });
+      const measured = measure(place, onPause);
+      if (measured !== undefined) tell({ kind: 'measured', measured });
     } catch {
       // Gone meanwhile, or not to be read: then there is no number.
     }

@@ -2,11 +2,13 @@
  *  memory. A folder that it hangs on, or that is too much for it, is told instead of waited for. */
 import { Worker } from 'node:worker_threads';
 import type { Clock, Timer } from '#api/kit/clock.ts';
-import type { FromThread, Measured, MeasureTask } from './protocol.ts';
+import type { Apart, FromThread, Measured, MeasureTask } from './protocol.ts';
 
 export interface MeasuringDeps {
   readonly clock: Clock;
   readonly onMeasured: (measured: Measured) => void;
+  /** Called for each volume that the thread leaves to others. */
+  readonly onApart: (volume: Apart) => void;
 }
 
 /** Resolves when everything was measured, with the folder that ended it early if one did. */
@@ -24,7 +26,7 @@ const HEAP_MIB = 64;
 const programOf = (url: string): URL =>
   new URL(url.endsWith('.ts') ? './worker.ts' : './usage-worker.js', url);
 
-export const measureInThread: MeasureRound = ({ clock, onMeasured }, task, signal) => {
+export const measureInThread: MeasureRound = ({ clock, onMeasured, onApart }, task, signal) => {
   signal.throwIfAborted();
   const worker = new Worker(programOf(import.meta.url), {
     workerData: task,
@@ -48,6 +50,7 @@ export const measureInThread: MeasureRound = ({ clock, onMeasured }, task, signa
     listen();
     if (message.kind === 'begins') ({ path } = message);
     else if (message.kind === 'measured') onMeasured(message.measured);
+    else if (message.kind === 'apart') onApart(message.volume);
     else resolve({ stuckAt: undefined });
   });
   worker.on('error', (error: Error) => (path === undefined ? reject(error) : resolve({ stuckAt: path })));

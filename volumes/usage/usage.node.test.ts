@@ -18,6 +18,11 @@ async function freshDir(): Promise<string> {
   return folder.path;
 }
 
+async function duOf(path: string): Promise<number> {
+  const { stdout } = await run('du', ['-s', '-B1', path]);
+  return Number(stdout.split('\t')[0]);
+}
+
 async function onTmpfs(path: string): Promise<void> {
   await mkdir(path, { recursive: true });
   await run('mount', ['-t', 'tmpfs', '-o', 'size=1m', 'none', path]);
@@ -31,10 +36,9 @@ describe('measureTree', () => {
     for (let index = 0; index < 1200; index += 1)
       await writeFile(join(root, `a/b/f${index}`), 'x'.repeat(index));
     await writeFile(Buffer.concat([Buffer.from(`${root}/`), Buffer.from([0xff, 0xfe])]), 'y'.repeat(9000));
-    const { stdout } = await run('du', ['-s', '-B1', root]);
     let pauses = 0;
     const usage = measureTree(root, { onPause: () => (pauses += 1) });
-    expect(usage).toEqual({ usedBytes: Number(stdout.split('\t')[0]), inodes: 1205 });
+    expect(usage).toMatchObject({ usedBytes: await duOf(root), inodes: 1205 });
     expect(pauses).toBe(2);
   });
 
@@ -53,12 +57,59 @@ describe('measureTree', () => {
     await expect(async () => measureTree(join(root, 'out'), { onPause })).rejects.toThrow('ENOTDIR');
   });
 
+  test('counts what lies deeper than can be held open', async () => {
+    const root = await freshDir();
+    let path = root;
+    for (let depth = 0; depth < 4; depth += 1) {
+      path = join(path, ...Array.from({ length: 75 }, () => 'd'));
+      await mkdir(path, { recursive: true });
+      await writeFile(join(path, 'file'), 'x'.repeat(10_000));
+    }
+    const { usedBytes, inodes } = measureTree(root, { onPause });
+    expect(inodes).toBe(305);
+    expect(usedBytes).toBe(await duOf(root));
+  });
+
+  test('does not go into what is bound there, even from the same file system', async () => {
+    const root = await freshDir();
+    const outside = await freshDir();
+    await writeFile(join(outside, 'big'), 'x'.repeat(500_000));
+    await mkdir(join(root, 'in/bound'), { recursive: true });
+    await run('mount', ['--bind', outside, join(root, 'in/bound')]);
+    onTestFinished(async () => void (await run('umount', [join(root, 'in/bound')])));
+    expect(measureTree(root, { onPause, without: ['in/bound'] }).inodes).toBe(2);
+  });
+
   test('does not go into other file systems', async () => {
     const root = await freshDir();
     await onTmpfs(join(root, 'in/other'));
     await writeFile(join(root, 'in/other/file'), 'x'.repeat(500_000));
     expect(measureTree(root, { onPause }).inodes).toBe(2);
   });
+});
+
+test('createDiskUsage tells the size of a raw device that is bound into a pod', async () => {
+  const root = await freshDir();
+  const image = join(root, 'image');
+  await run('truncate', ['-s', '3M', image]);
+  const { stdout } = await run('losetup', ['--find', '--show', image]);
+  const device = stdout.trim();
+  onTestFinished(async () => void (await run('losetup', ['--detach', device])));
+  const dir = join(root, 'volumes/x~local-volume');
+  await mkdir(dir, { recursive: true });
+  await writeFile(join(dir, 'raw'), '');
+  await run('mount', ['--bind', device, join(dir, 'raw')]);
+  onTestFinished(async () => void (await run('umount', [join(dir, 'raw')])));
+  const folders = { uid: 'u', volumesDir: join(root, 'volumes'), logsDir: join(root, 'logs') };
+  const usage = createDiskUsage(
+    { clock: systemClock, log: silentLogger, pods: () => [folders] },
+    { periodMs: 60_000 },
+  );
+  onTestFinished(() => usage.close());
+  await usage.measure();
+  expect(usage.of('u')).toMatchObject([
+    { name: 'raw', isOwnFs: true, space: { capacityBytes: 3 * 2 ** 20 } },
+  ]);
 });
 
 test('createDiskUsage measures volumes and logs in a thread of its own', async () => {
@@ -75,7 +126,7 @@ test('createDiskUsage measures volumes and logs in a thread of its own', async (
   );
   onTestFinished(() => usage.close());
   await usage.refresh();
-  const found = usage.of('u').map(({ of, name, source, usedBytes, inodesUsed, isOwnFs }) => ({
+  const found = usage.of('u').map(({ of, name, source, usedBytes = 0, inodesUsed, isOwnFs }) => ({
     of,
     name,
     source,

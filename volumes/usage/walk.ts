@@ -11,22 +11,33 @@ export interface TreeUsage {
   readonly inodes: number;
 }
 
+/** The same, and the number of the device that it lies on. */
+export interface WalkedTree extends TreeUsage {
+  readonly device: number;
+}
+
 export interface WalkOptions {
   /** Called after every so many files. */
   readonly onPause: () => void;
+  /** Paths within the root that are not to be touched. */
+  readonly without?: readonly string[];
 }
 
-/** Directories below each other; those deeper down are counted without their content. */
-const DEEPEST = 200;
+/** Directories held below each other. Those deeper down are held until the ones above are done with. */
+const DEEPEST = 100;
+/** Directories held for later; the content of more than these is not counted. */
+const MOST_LATER = 400;
 const FILES_A_PAUSE = 500;
 const BYTES_A_BLOCK = 512;
 const HOLD = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
 /** @throws the system's error for a root that is no directory */
-export function measureTree(root: string, { onPause }: WalkOptions): TreeUsage {
+export function measureTree(root: string, { onPause, without = [] }: WalkOptions): WalkedTree {
   const linked = new Set<number>();
+  const left = new Set(without.map((path) => Buffer.from(path).toString('latin1')));
   let usedBytes = 0;
   let inodes = 0;
+  const later: Held[] = [];
 
   function count({ ino, nlink, blocks }: Stats, isDirectory: boolean): void {
     if (nlink > 1 && !isDirectory) {
@@ -39,10 +50,11 @@ export function measureTree(root: string, { onPause }: WalkOptions): TreeUsage {
   }
 
   /** Counts what is in a held directory. Names are bytes, which Latin-1 keeps. */
-  function readHeld(fd: number, device: number): readonly string[] {
+  function readHeld({ fd, path }: Held, device: number): readonly string[] {
     const inside: string[] = [];
     using entries = opendirSync(`/proc/self/fd/${fd}`, { encoding: 'latin1', bufferSize: 128 });
     for (let entry = entries.readSync(); entry !== null; entry = entries.readSync()) {
+      if (left.size > 0 && left.has(path + entry.name)) continue;
       const stats = lstatSync(below(fd, entry.name), { throwIfNoEntry: false });
       if (stats === undefined || stats.dev !== device) continue;
       if (stats.isDirectory()) inside.push(entry.name);
@@ -51,30 +63,52 @@ export function measureTree(root: string, { onPause }: WalkOptions): TreeUsage {
     return inside;
   }
 
-  function walk(fd: number, device: number, depth: number): void {
-    for (const name of readHeld(fd, device)) {
-      const child = hold(below(fd, name));
-      if (child === undefined) continue;
+  function walk(held: Held, device: number, depth: number): void {
+    for (const name of readHeld(held, device)) {
+      const fd = hold(below(held.fd, name));
+      if (fd === undefined) continue;
+      const child = { fd, path: `${held.path}${name}/` };
+      let isLeft = false;
       try {
-        const stats = fstatSync(child);
+        const stats = fstatSync(fd);
         if (stats.dev !== device) continue;
         count(stats, true);
         if (depth < DEEPEST) walk(child, device, depth + 1);
+        else isLeft = later.length < MOST_LATER && later.push(child) > 0;
       } finally {
-        closeSync(child);
+        if (!isLeft) closeSync(fd);
       }
     }
   }
 
-  const top = openSync(root, HOLD);
-  try {
-    const stats = fstatSync(top);
+  function walkAll(top: Held): number {
+    const stats = fstatSync(top.fd);
     count(stats, true);
     walk(top, stats.dev, 1);
-  } finally {
-    closeSync(top);
+    for (let held = later.pop(); held !== undefined; held = later.pop()) {
+      try {
+        walk(held, stats.dev, 1);
+      } finally {
+        closeSync(held.fd);
+      }
+    }
+    return stats.dev;
   }
-  return { usedBytes, inodes };
+
+  const fd = openSync(root, HOLD);
+  try {
+    const device = walkAll({ fd, path: '' });
+    return { usedBytes, inodes, device };
+  } finally {
+    closeSync(fd);
+    for (const held of later) closeSync(held.fd);
+  }
+}
+
+/** A directory that is open. Its path from the root, in Latin-1 with a slash, only tells mount points apart. */
+interface Held {
+  readonly fd: number;
+  readonly path: string;
 }
 
 const below = (fd: number, name: string): Buffer => Buffer.from(`/proc/self/fd/${fd}/${name}`, 'latin1');

@@ -7,7 +7,7 @@ import type { FromThread, MeasureTask } from './protocol.ts';
 const REST_MS = 5;
 
 function isTask(data: unknown): data is MeasureTask {
-  return typeof data === 'object' && data !== null && 'pods' in data && 'skipped' in data;
+  return typeof data === 'object' && data !== null && 'pods' in data && 'skipped' in data && 'asked' in data;
 }
 
 const still = new Int32Array(new SharedArrayBuffer(4));

@@ -109,7 +109,13 @@ describe('createCadvisor', () => {
 });
 
 test('volumeMetrics tells each claim once', () => {
-  const volume = { name: 'v', pvcRef: { name: 'claim', namespace: 'ns' }, time, usedBytes: 7 };
+  const volume = {
+    name: 'v',
+    pvcRef: { name: 'claim', namespace: 'ns' },
+    time,
+    usedBytes: 7,
+    volumeHealthStats: { abnormal: true },
+  };
   const [pod] = summary.pods;
   const pods =
     pod === undefined ? [] : [0, 1].map(() => ({ ...pod, volume: [volume, { name: 'other', time }] }));
@@ -117,6 +123,9 @@ test('volumeMetrics tells each claim once', () => {
     `# HELP agent_volume_stats_used_bytes [ALPHA] Number of used bytes in the volume
 # TYPE agent_volume_stats_used_bytes gauge
 agent_volume_stats_used_bytes{namespace="ns",persistentvolumeclaim="claim"} 7 1704067200000
+# HELP agent_volume_stats_health_status_abnormal [ALPHA] Abnormal volume health status. The count is either 1 or 0. 1 indicates the volume is unhealthy, 0 indicates volume is healthy
+# TYPE agent_volume_stats_health_status_abnormal gauge
+agent_volume_stats_health_status_abnormal{namespace="ns",persistentvolumeclaim="claim"} 1 1704067200000
 `,
   );
   expect(volumeMetrics(undefined, 'agent')).toBe('');

@@ -62,14 +62,11 @@ function memoryOf({ memory }: CriStats): MemoryStats | undefined {
   };
 }
 
-type Space = Pick<FsSpace, 'capacityBytes' | 'availableBytes' | 'inodes' | 'inodesFree'>;
+type Space = Partial<Pick<FsSpace, 'capacityBytes' | 'availableBytes' | 'inodes' | 'inodesFree'>>;
 
-export const spaceFields = ({ capacityBytes, availableBytes, inodes, inodesFree }: Space): Space => ({
-  availableBytes,
-  capacityBytes,
-  inodes,
-  inodesFree,
-});
+/** What is known of it. */
+export const spaceFields = ({ capacityBytes, availableBytes, inodes, inodesFree }: Space): Space =>
+  known({ availableBytes, capacityBytes, inodes, inodesFree });
 
 function layerOf(layer: FilesystemUsage | undefined, space: Space | undefined): FsStats | undefined {
   if (layer === undefined) return undefined;
@@ -84,8 +81,7 @@ function layerOf(layer: FilesystemUsage | undefined, space: Space | undefined): 
 const measured = ({ atMs, space, usedBytes, inodesUsed }: UsageFigures): FsStats => ({
   time: formatTime(atMs),
   ...spaceFields(space),
-  usedBytes,
-  inodesUsed,
+  ...known({ usedBytes, inodesUsed }),
 });
 
 export interface ContainerParts {
@@ -124,8 +120,14 @@ function claimOf({ metadata, spec }: Pod, name: string): VolumeStats['pvcRef'] {
 }
 
 function volumeStats(figures: UsageFigures, pod: Pod | undefined): VolumeStats {
-  const pvcRef = pod === undefined ? undefined : claimOf(pod, figures.name);
-  return { name: figures.name, ...measured(figures), ...(pvcRef === undefined ? {} : { pvcRef }) };
+  const { name, condition } = figures;
+  const pvcRef = pod === undefined ? undefined : claimOf(pod, name);
+  return {
+    name,
+    ...measured(figures),
+    ...(pvcRef === undefined ? {} : { pvcRef }),
+    ...(condition === undefined ? {} : { volumeHealthStats: { abnormal: condition.abnormal } }),
+  };
 }
 
 /** Nothing, if nothing is known. */

@@ -12,6 +12,16 @@ const FAMILIES = [
   ['inodes_used', 'Number of used inodes in the volume', 'inodesUsed'],
 ] as const satisfies readonly (readonly [string, string, keyof FsStats])[];
 
+const HEALTH = {
+  name: 'health_status_abnormal',
+  help: 'Abnormal volume health status. The count is either 1 or 0. 1 indicates the volume is unhealthy, 0 indicates volume is healthy',
+} as const;
+
+const claimLabels = ({ pvcRef }: VolumeStats) => ({
+  namespace: pvcRef?.namespace ?? '',
+  persistentvolumeclaim: pvcRef?.name ?? '',
+});
+
 /** @param prefix first word of the agent's own metrics */
 export function volumeMetrics(summary: Summary | undefined, prefix: string): string {
   const claims = new Map<string, VolumeStats>();
@@ -19,21 +29,28 @@ export function volumeMetrics(summary: Summary | undefined, prefix: string): str
     // Several pods may have the same one.
     if (volume.pvcRef !== undefined) claims.set(`${volume.pvcRef.namespace}/${volume.pvcRef.name}`, volume);
   }
-  return formatFamilies(
-    FAMILIES.map(
-      ([name, help, key]): Family => ({
-        name: `${prefix}_volume_stats_${name}`,
-        help: `[ALPHA] ${help}`,
-        type: 'gauge',
-        samples: [...claims.values()].map((volume) => ({
-          labels: {
-            namespace: volume.pvcRef?.namespace ?? '',
-            persistentvolumeclaim: volume.pvcRef?.name ?? '',
-          },
-          value: volume[key],
-          atMs: parseTime(volume.time),
-        })),
-      }),
-    ),
+  const volumes = [...claims.values()];
+  const figures = FAMILIES.map(
+    ([name, help, key]): Family => ({
+      name: `${prefix}_volume_stats_${name}`,
+      help: `[ALPHA] ${help}`,
+      type: 'gauge',
+      samples: volumes.map((volume) => ({
+        labels: claimLabels(volume),
+        value: volume[key],
+        atMs: parseTime(volume.time),
+      })),
+    }),
   );
+  const health: Family = {
+    name: `${prefix}_volume_stats_${HEALTH.name}`,
+    help: `[ALPHA] ${HEALTH.help}`,
+    type: 'gauge',
+    samples: volumes.map((volume) => ({
+      labels: claimLabels(volume),
+      value: volume.volumeHealthStats && Number(volume.volumeHealthStats.abnormal),
+      atMs: parseTime(volume.time),
+    })),
+  };
+  return formatFamilies([...figures, health]);
 }

@@ -1,0 +1,7 @@
+/** A device's number as `major:minor`, parted as the C library does it. Pure. */
+export function deviceNumbers(dev: number): string {
+  const id = BigInt(dev);
+  const major = ((id >> 8n) & 0xfffn) | ((id >> 32n) & ~0xfffn);
+  const minor = (id & 0xffn) | ((id >> 12n) & ~0xffn);
+  return `${major}:${minor & 0xffffffffn}`;
+}

@@ -1,0 +1,144 @@
+/** Where the volumes and logs of pods lie, and by what each is measured: the mount table is asked before anything is
+ *  touched, as touching what hangs would hang. For a thread that may block. */
+import { readdirSync, readFileSync, realpathSync } from 'node:fs';
+import { join } from 'node:path';
+import { type MountInfo, parseMountInfo } from '../mountinfo.ts';
+import type { MeasureTask, PodFolders, Subject } from './protocol.ts';
+
+/** File systems whose numbers the kernel has at hand. Others may wait for a server or a program. */
+const PROMPT: ReadonlySet<string> = new Set(
+  (
+    'bcachefs btrfs erofs exfat ext2 ext3 ext4 f2fs hugetlbfs iso9660 jfs ntfs3 overlay ramfs reiserfs squashfs ' +
+    'tmpfs udf vfat xfs zfs'
+  ).split(' '),
+);
+
+export type Way =
+  /** A folder of the node's: it is walked through, but not into these places within it, on which others are mounted. */
+  | { readonly kind: 'walk'; readonly without: readonly string[] }
+  | { readonly kind: 'fileSystem'; readonly device: string }
+  | { readonly kind: 'device' }
+  | { readonly kind: 'apart'; readonly mount: MountInfo | undefined };
+
+export interface Place extends Subject {
+  readonly path: string;
+  readonly way: Way;
+}
+
+/** The mount table as it is asked here. */
+export interface MountTable {
+  /** What is mounted at a path; where there are several, the one on top. */
+  at(path: string): MountInfo | undefined;
+  /** Mount points beneath a path. */
+  beneath(path: string): readonly string[];
+}
+
+export function createMountTable(mounts: readonly MountInfo[]): MountTable {
+  const byPoint = new Map(mounts.map((mount) => [mount.mountPoint, mount]));
+  const points = [...byPoint.keys()].toSorted();
+  return {
+    at: (path) => byPoint.get(path),
+    beneath(path) {
+      const start = firstFrom(points, `${path}/`);
+      let end = start;
+      while (points[end]?.startsWith(`${path}/`) === true) end += 1;
+      return points.slice(start, end);
+    },
+  };
+}
+
+/** Index of the first that is not before `text`. */
+function firstFrom(sorted: readonly string[], text: string): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] ?? '') < text) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+export const readMountTable = (): MountTable =>
+  createMountTable(parseMountInfo(readFileSync('/proc/self/mountinfo', 'utf8')));
+
+interface Inside {
+  readonly name: string;
+  readonly isDirectory: boolean;
+}
+
+/** What is not there has nothing in it. Nothing in it is touched. */
+function inside(path: string): readonly Inside[] {
+  try {
+    return readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
+      // Those that begin with a dot are being made.
+      entry.name.startsWith('.') ? [] : [{ name: entry.name, isDirectory: entry.isDirectory() }],
+    );
+  } catch {
+    return [];
+  }
+}
+
+const foldersIn = (path: string): readonly string[] =>
+  inside(path).flatMap(({ name, isDirectory }) => (isDirectory ? [name] : []));
+
+/** The path itself without links, if it exists. */
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+/** How a volume at this path, without links, is measured; undefined for what is no volume. Pure.
+ *  @param asked its source's driver is to be asked */
+export function wayOf(
+  path: string,
+  isDirectory: boolean,
+  mounts: MountTable,
+  asked: boolean,
+): Way | undefined {
+  // Drivers of others are given a folder within the volume's own.
+  const mount = mounts.at(path) ?? mounts.at(`${path}/mount`);
+  if (asked) return { kind: 'apart', mount };
+  if (mount === undefined)
+    return isDirectory
+      ? { kind: 'walk', without: mounts.beneath(path).map((point) => point.slice(path.length + 1)) }
+      : undefined;
+  if (!isDirectory) return { kind: 'device' };
+  if (!PROMPT.has(mount.fsType)) return { kind: 'apart', mount };
+  return { kind: 'fileSystem', device: mount.device };
+}
+
+function volumesOf(pod: PodFolders, mounts: MountTable, asked: ReadonlySet<string>): readonly Place[] {
+  const { volumesDir: dir } = pod;
+  // As the mount table has it.
+  const real = realPath(dir);
+  return foldersIn(dir).flatMap((source) => {
+    const isAsked = asked.has(source.slice(source.indexOf('~') + 1));
+    return inside(join(dir, source)).flatMap(({ name, isDirectory }): readonly Place[] => {
+      const path = join(dir, source, name);
+      const way = wayOf(join(real, source, name), isDirectory, mounts, isAsked);
+      return way === undefined ? [] : [{ podUID: pod.uid, of: 'volume', name, source, path, way }];
+    });
+  });
+}
+
+const logsOf = ({ uid, logsDir }: PodFolders): readonly Place[] =>
+  foldersIn(logsDir).map((name) => ({
+    podUID: uid,
+    of: 'log',
+    name,
+    source: '',
+    path: join(logsDir, name),
+    way: { kind: 'walk', without: [] },
+  }));
+
+/** All that is to be measured of the task's pods. */
+export function findPlaces({ pods, skipped, asked }: MeasureTask, mounts: MountTable): readonly Place[] {
+  const left = new Set(skipped);
+  const drivers = new Set(asked);
+  return pods
+    .flatMap((pod) => [...volumesOf(pod, mounts, drivers), ...logsOf(pod)])
+    .filter(({ path }) => !left.has(path));
+}
