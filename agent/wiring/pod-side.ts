@@ -5,7 +5,7 @@ import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import { createFlexDrivers } from '#volumes/flex/drivers.ts';
 import { createVolumeManager } from '#volumes/manager.ts';
-import { createRunProgram, createRunProgram } from '#volumes/programs/run-program.ts';
+import { createRunProgram } from '#volumes/programs/run-program.ts';
 import type { VolumeManager } from '#volumes/types.ts';
 import { type AdmissionLimits, OUT_OF_PODS, refusal } from '../admission/admit.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
