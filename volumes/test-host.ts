@@ -6,6 +6,7 @@ import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import type {
   ConfigMap,
+  Endpoints,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
@@ -28,6 +29,7 @@ export interface TestHost extends AsyncDisposable {
   readonly secrets: Map<string, Secret>;
   readonly claims: Map<string, PersistentVolumeClaim>;
   readonly persistentVolumes: Map<string, PersistentVolume>;
+  readonly endpoints: Map<string, Endpoints>;
   /** Mounts beneath the test's directory now. */
   mounts(): Promise<readonly MountInfo[]>;
 }
@@ -40,6 +42,7 @@ export async function createTestHost(): Promise<TestHost> {
   const secrets = new Map<string, Secret>();
   const claims = new Map<string, PersistentVolumeClaim>();
   const persistentVolumes = new Map<string, PersistentVolume>();
+  const endpoints = new Map<string, Endpoints>();
   const mounts = async (): Promise<readonly MountInfo[]> =>
     mountsBeneath(parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8')), base);
   return {
@@ -49,6 +52,7 @@ export async function createTestHost(): Promise<TestHost> {
     secrets,
     claims,
     persistentVolumes,
+    endpoints,
     mounts,
     host: {
       rootDir,
@@ -57,6 +61,7 @@ export async function createTestHost(): Promise<TestHost> {
         getSecret: async (namespace, name) => secrets.get(`${namespace}/${name}`),
         getPersistentVolumeClaim: async (namespace, name) => claims.get(`${namespace}/${name}`),
         getPersistentVolume: async (name) => persistentVolumes.get(name),
+        getEndpoints: async (namespace, name) => endpoints.get(`${namespace}/${name}`),
       },
       clock: createFakeClock(),
       log: silentLogger,

@@ -31,7 +31,8 @@ type GetArguments = Arguments<keyof typeof options>;
 
 export const command: Command = defineCommand({
   name: 'get',
-  summary: 'Shows pods, events, configmaps, secrets (without their data), persistentvolumes and …claims.',
+  summary:
+    'Shows pods, events, configmaps, secrets (without their data), persistentvolumes, …claims and endpoints.',
   usage: ['TYPE [NAME…] [options]', 'TYPE/NAME [options]'],
   options,
   examples: [

@@ -7,6 +7,7 @@ const RESOURCES: Readonly<Record<ObjectKind, string>> = {
   Secret: 'secrets',
   PersistentVolume: 'persistentvolumes',
   PersistentVolumeClaim: 'persistentvolumeclaims',
+  Endpoints: 'endpoints',
 };
 
 export function addressOfObject({ kind, namespace, name }: ObjectKey): ObjectAddress {

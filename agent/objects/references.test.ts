@@ -41,9 +41,16 @@ const rows: readonly [string, PodSpec, readonly string[]][] = [
         { name: 'c', persistentVolumeClaim: { claimName: 'claim' } },
         { name: 'd', ephemeral: { volumeClaimTemplate: { spec: {} } } },
         { name: 'e', emptyDir: {} },
+        { name: 'f', glusterfs: { endpoints: 'gluster', path: 'v' } },
       ],
     },
-    ['ConfigMap ns/cm', 'Secret ns/sec', 'PersistentVolumeClaim ns/claim', 'PersistentVolumeClaim ns/web-d'],
+    [
+      'ConfigMap ns/cm',
+      'Secret ns/sec',
+      'PersistentVolumeClaim ns/claim',
+      'PersistentVolumeClaim ns/web-d',
+      'Endpoints ns/gluster',
+    ],
   ],
   [
     'projected volumes',

@@ -69,6 +69,7 @@ function volumeReferences(volume: Volume, podName: string): readonly Reference[]
     // A generic ephemeral volume's claim is named after the pod and the volume.
     ['PersistentVolumeClaim', volume.ephemeral === undefined ? undefined : `${podName}-${volume.name}`],
     ...(volume.projected?.sources ?? []).flatMap(projectionReferences),
+    ['Endpoints', volume.glusterfs?.endpoints],
     ...loginReferences(volume),
   ];
 }
@@ -83,8 +84,8 @@ function specReferences(spec: PodSpec, podName: string): readonly Reference[] {
   ];
 }
 
-/** Every ConfigMap, Secret and PersistentVolumeClaim that the pod's manifest names, once each, whether or not
- *  it exists: environment, volumes, projections, volume logins, image pull secrets. */
+/** Every ConfigMap, Secret, PersistentVolumeClaim and Endpoints that the pod's manifest names, once each, whether or
+ *  not it exists: environment, volumes, projections, volume logins and servers, image pull secrets. */
 export function objectReferences(pod: Pod): readonly ObjectKey[] {
   const namespace = pod.metadata?.namespace ?? '';
   if (pod.spec === undefined) return [];

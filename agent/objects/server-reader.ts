@@ -2,6 +2,7 @@
 import { decode } from '#api/schema/decode.ts';
 import type {
   ConfigMap,
+  Endpoints,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
@@ -25,6 +26,7 @@ export function createServerReader(objects: Pick<ServerObjects, 'get'>): ObjectR
     getPersistentVolumeClaim: (namespace, name) =>
       get<PersistentVolumeClaim>('PersistentVolumeClaim', namespace, name),
     getPersistentVolume: (name) => get<PersistentVolume>('PersistentVolume', '', name),
+    getEndpoints: (namespace, name) => get<Endpoints>('Endpoints', namespace, name),
   };
 }
 

@@ -24,6 +24,7 @@ describe('createObjectStore', () => {
       other({ kind: 'Secret', metadata: { name: 'a', namespace: 'default' }, data: { k: 'dg==' } }),
       other({ kind: 'PersistentVolume', metadata: { name: 'disk' }, spec: {} }),
       other({ kind: 'PersistentVolumeClaim', metadata: { name: 'c', namespace: 'x' }, spec: {} }),
+      other({ kind: 'Endpoints', metadata: { name: 'e', namespace: 'x' }, subsets: [] }),
     ]);
     expect((await store.getConfigMap('default', 'a'))?.data).toEqual({ k: 'v' });
     expect((await store.getSecret('default', 'a'))?.data).toEqual({ k: 'dg==' });
@@ -31,7 +32,9 @@ describe('createObjectStore', () => {
     expect((await store.getPersistentVolumeClaim('x', 'c'))?.metadata?.name).toBe('c');
     expect(await store.getPersistentVolumeClaim('default', 'c')).toBeUndefined();
     expect(await store.getConfigMap('other', 'a')).toBeUndefined();
-    expect(store.list()).toHaveLength(4);
+    expect((await store.getEndpoints('x', 'e'))?.subsets).toEqual([]);
+    expect(await store.getEndpoints('default', 'e')).toBeUndefined();
+    expect(store.list()).toHaveLength(5);
   });
 
   test('names what is new, different and gone, and nothing else', () => {

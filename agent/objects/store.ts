@@ -96,5 +96,9 @@ export function createObjectStore(deps: { readonly log: Logger }): ObjectStore {
       const object = get('PersistentVolume', '', name);
       return object?.kind === 'PersistentVolume' ? object : undefined;
     },
+    async getEndpoints(namespace, name) {
+      const object = get('Endpoints', namespace, name);
+      return object?.kind === 'Endpoints' ? object : undefined;
+    },
   };
 }

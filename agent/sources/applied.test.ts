@@ -235,6 +235,8 @@ describe('parseKindWord', () => {
     ['CM', 'ConfigMap'],
     ['configmaps', 'ConfigMap'],
     ['pvc', 'PersistentVolumeClaim'],
+    ['endpoints', 'Endpoints'],
+    ['ep', 'Endpoints'],
     ['persistentvolumes', 'PersistentVolume'],
     ['deployment', undefined],
     ['constructor', undefined],

@@ -43,6 +43,8 @@ const KIND_WORDS: ReadonlyMap<string, string> = new Map([
   ['pv', 'PersistentVolume'],
   ['persistentvolumeclaim', 'PersistentVolumeClaim'],
   ['pvc', 'PersistentVolumeClaim'],
+  ['endpoint', 'Endpoints'],
+  ['ep', 'Endpoints'],
 ]);
 
 /** The kind that a word of the command line means, such as `pods`, `CM` or `Secret`. */

@@ -63,6 +63,8 @@ function configObject(decoded: Exclude<DecodedObject, { kind: 'Pod' | 'Unknown' 
       return { ...decoded.object, kind: decoded.kind };
     case 'PersistentVolumeClaim':
       return { ...decoded.object, kind: decoded.kind };
+    case 'Endpoints':
+      return { ...decoded.object, kind: decoded.kind };
     default:
       return decoded satisfies never;
   }

@@ -3,6 +3,7 @@
 import type { FieldError } from '#api/meta/field-error.ts';
 import type {
   ConfigMap,
+  Endpoints,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
@@ -33,7 +34,8 @@ export type ConfigObject =
   | (ConfigMap & { readonly kind: 'ConfigMap' })
   | (Secret & { readonly kind: 'Secret' })
   | (PersistentVolume & { readonly kind: 'PersistentVolume' })
-  | (PersistentVolumeClaim & { readonly kind: 'PersistentVolumeClaim' });
+  | (PersistentVolumeClaim & { readonly kind: 'PersistentVolumeClaim' })
+  | (Endpoints & { readonly kind: 'Endpoints' });
 
 export interface SourceObject {
   readonly object: ConfigObject;

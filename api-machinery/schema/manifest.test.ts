@@ -63,6 +63,16 @@ describe('decodeManifestDocument', () => {
       [['PersistentVolumeClaim', 'PersistentVolumeClaim default/p', undefined, []]],
     ],
     [
+      'the addresses of servers',
+      {
+        apiVersion: 'v1',
+        kind: 'Endpoints',
+        metadata: { name: 'gluster' },
+        subsets: [{ addresses: [{ ip: '10.0.0.1' }], ports: [{ port: 1 }] }],
+      },
+      [['Endpoints', 'Endpoints default/gluster', undefined, []]],
+    ],
+    [
       'a list of different kinds',
       { apiVersion: 'v1', kind: 'List', items: [pod('a'), configMap] },
       [

@@ -7,10 +7,18 @@ import type { FieldError } from '../meta/field-error.ts';
 import { canonicalApiVersion, type Vocabulary } from '../vocabulary.ts';
 import { decode } from './decode.ts';
 import { applyDefaults } from './defaults.ts';
-import type { ConfigMap, PersistentVolume, PersistentVolumeClaim, Pod, Secret } from './gen/core-v1.ts';
+import type {
+  ConfigMap,
+  Endpoints,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+} from './gen/core-v1.ts';
 import type { ObjectMeta } from './gen/meta-v1.ts';
 import { didYouMean } from './suggestion.ts';
 import { validateConfigMap, validateSecret } from './validation/config.ts';
+import { validateEndpoints } from './validation/endpoints.ts';
 import { mergeFieldErrors } from './validation/faults.ts';
 import { validateMetadata } from './validation/metadata.ts';
 import { validatePersistentVolume, validatePersistentVolumeClaim } from './validation/persistent-volume.ts';
@@ -22,6 +30,7 @@ interface ObjectOfKind {
   readonly Secret: Secret;
   readonly PersistentVolume: PersistentVolume;
   readonly PersistentVolumeClaim: PersistentVolumeClaim;
+  readonly Endpoints: Endpoints;
 }
 /** The kinds that a manifest may hold, all of apiVersion `v1`. */
 export type ManifestKind = keyof ObjectOfKind;
@@ -45,6 +54,7 @@ export type DecodedObject =
   | DecodedKind<'Secret'>
   | DecodedKind<'PersistentVolume'>
   | DecodedKind<'PersistentVolumeClaim'>
+  | DecodedKind<'Endpoints'>
   | (DecodedBase & { readonly kind: 'Unknown'; readonly object: undefined });
 
 type WithMetadata = { readonly metadata?: ObjectMeta };
@@ -56,6 +66,7 @@ const KINDS: readonly ManifestKind[] = [
   'Secret',
   'PersistentVolume',
   'PersistentVolumeClaim',
+  'Endpoints',
 ];
 const UNDERSTOOD = `understood here are v1 ${KINDS.join(', ')}, and lists of them`;
 const isKind = (kind: string): kind is ManifestKind => KINDS.some((known) => known === kind);
@@ -204,6 +215,11 @@ function decodeObject(kind: ManifestKind, value: unknown, vocabulary: Vocabulary
     case 'PersistentVolumeClaim': {
       const ready = prepare<PersistentVolumeClaim>(kind, value);
       const faults = validatePersistentVolumeClaim(ready.object);
+      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
+    }
+    case 'Endpoints': {
+      const ready = prepare<Endpoints>(kind, value);
+      const faults = validateEndpoints(ready.object);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
     }
     default:

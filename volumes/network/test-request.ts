@@ -3,7 +3,7 @@
 import { mkdtemp, realpath, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { createFakeClock } from '#api/kit/clock.ts';
-import type { Secret } from '#api/schema/gen/core-v1.ts';
+import type { Endpoints, Secret } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { MountInfo } from '../mountinfo.ts';
 import type { ProgramResult, RunProgram } from '../programs/contract.ts';
@@ -30,6 +30,7 @@ export interface TestRequest extends AsyncDisposable {
   /** Mounts at these paths; tests may add some. */
   readonly mounts: MountInfo[];
   readonly secrets: Map<string, Secret>;
+  readonly endpoints: Map<string, Endpoints>;
   readonly request: SourceRequest;
   /** Makes the volume ready. */
   setUp(plugin: SourcePlugin, fields: SourceFields, more?: Partial<SourceRequest>): Promise<ReadyVolume>;
@@ -50,6 +51,27 @@ export function mountInfo(mountPoint: string, fsType = 'nfs'): MountInfo {
   };
 }
 
+const unserved = (): Promise<never> => Promise.reject(new Error('not part of this test'));
+
+function fakeMounter(mounts: MountInfo[], unmounted: string[]): SourceRequest['services']['mounter'] {
+  return {
+    list: async () => [...mounts],
+    syscalls: {
+      mount: unserved,
+      openat2: unserved,
+      unmount: async (target) => {
+        unmounted.push(target);
+        const index = mounts.findLastIndex(({ mountPoint }) => mountPoint === target);
+        if (index >= 0) mounts.splice(index, 1);
+      },
+    },
+    bind: async (_source, target) => void mounts.push(mountInfo(target, 'bind')),
+    detach: unserved,
+    ensureTmpfs: unserved,
+    ensureHugetlbfs: unserved,
+  };
+}
+
 export async function createTestRequest(behave: Behaviour = () => undefined): Promise<TestRequest> {
   const base = await realpath(await mkdtemp('/tmp/na-net-'));
   const calls: ProgramCall[] = [];
@@ -57,6 +79,7 @@ export async function createTestRequest(behave: Behaviour = () => undefined): Pr
   const remembered: UndoState[] = [];
   const mounts: MountInfo[] = [];
   const secrets = new Map<string, Secret>();
+  const endpoints = new Map<string, Endpoints>();
 
   const run: RunProgram = async (program, args, { signal }) => {
     signal.throwIfAborted();
@@ -65,29 +88,13 @@ export async function createTestRequest(behave: Behaviour = () => undefined): Pr
     if (result === undefined) mounts.push(mountInfo(args.find((arg) => arg.startsWith(base)) ?? ''));
     return { code: 0, stdout: '', stderr: '', ...result };
   };
-  const unserved = (): Promise<never> => Promise.reject(new Error('not part of this test'));
   const undoable = {
     remember: async (state: UndoState) => void remembered.push(state),
     stage: unserved,
   };
   const request: SourceRequest = {
     services: {
-      mounter: {
-        list: async () => [...mounts],
-        syscalls: {
-          mount: unserved,
-          openat2: unserved,
-          unmount: async (target) => {
-            unmounted.push(target);
-            const index = mounts.findLastIndex(({ mountPoint }) => mountPoint === target);
-            if (index >= 0) mounts.splice(index, 1);
-          },
-        },
-        bind: unserved,
-        detach: unserved,
-        ensureTmpfs: unserved,
-        ensureHugetlbfs: unserved,
-      },
+      mounter: fakeMounter(mounts, unmounted),
       run,
       clock: createFakeClock(),
       devices: { dev: join(base, 'dev'), sys: join(base, 'sys') },
@@ -98,6 +105,7 @@ export async function createTestRequest(behave: Behaviour = () => undefined): Pr
         getSecret: async (namespace, name) => secrets.get(`${namespace}/${name}`),
         getPersistentVolumeClaim: async () => undefined,
         getPersistentVolume: async () => undefined,
+        getEndpoints: async (namespace, name) => endpoints.get(`${namespace}/${name}`),
       },
     },
     pod: { metadata: { name: 'web', namespace: 'default', uid: 'pod-1' } },
@@ -122,6 +130,7 @@ export async function createTestRequest(behave: Behaviour = () => undefined): Pr
     remembered,
     mounts,
     secrets,
+    endpoints,
     request,
     async setUp(plugin, fields, more = {}) {
       const work = plugin.bind(fields);
