@@ -1,0 +1,59 @@
+/** Asking a portal which targets it has. Nothing of the answer is kept: other targets of the portal are nobody's here. */
+import { VolumeSetupError } from '../setup-error.ts';
+import { type Admin, adminFailure, TARGET_MS } from './iscsiadm.ts';
+import { changeRecord, findDiscovery, foundRecord, type Settings } from './records.ts';
+import { formatPortal, type Portal, parsePortal, samePortal } from './target.ts';
+
+export interface DiscoveryDeps {
+  readonly admin: Admin;
+  /** Folders in which the records may be. */
+  readonly databases: readonly string[];
+}
+
+export interface DiscoveryRequest {
+  readonly iqn: string;
+  readonly iface: string;
+  readonly portal: Portal;
+  /** CHAP settings; empty without. */
+  readonly chap: Settings;
+}
+
+/** Addresses of the target in what discovery found, with their portal groups: `10.0.0.1:3260,1 iqn.…` a line. Pure. */
+export function parseDiscovered(
+  stdout: string,
+  iqn: string,
+): readonly { readonly portal: Portal; readonly group: string }[] {
+  const found: { readonly portal: Portal; readonly group: string }[] = [];
+  for (const line of stdout.split('\n')) {
+    const [, address = '', group = '', name = ''] = /^(\S+),(-?\d+) (\S+)$/.exec(line.trim()) ?? [];
+    if (name === iqn) found.push({ portal: parsePortal('portal', address), group });
+  }
+  return found;
+}
+
+/** The target's portal group at the portal; `undefined`: the portal tells of other addresses of the target only.
+ *  @throws VolumeSetupError where the portal can't be asked, or does not know the target */
+export async function discover(
+  { admin, databases }: DiscoveryDeps,
+  { iqn, iface, portal, chap }: DiscoveryRequest,
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const at = formatPortal(portal);
+  const db = ['-m', 'discoverydb', '-t', 'sendtargets', '-p', at, '-I', iface];
+  const known = await findDiscovery(databases, portal);
+  if (known === undefined) await admin.must(`no record of the portal ${at}`, [...db, '-o', 'new'], signal);
+  try {
+    if (chap.size > 0) {
+      const record = foundRecord(await findDiscovery(databases, portal), `the portal ${at}`);
+      await changeRecord(record, chap);
+    }
+    const result = await admin.try([...db, '-o', 'nonpersistent', '--discover'], signal, TARGET_MS);
+    if (result.code !== 0) throw adminFailure(`discovery at the iSCSI portal ${at} failed`, result);
+    const targets = parseDiscovered(result.stdout, iqn);
+    if (targets.length === 0) throw new VolumeSetupError(`the iSCSI portal ${at} has no target ${iqn}`);
+    return targets.find((target) => samePortal(target.portal, portal))?.group;
+  } finally {
+    // It may hold passwords, and is of no further use.
+    if (known === undefined) await admin.tidy([...db, '-o', 'delete']);
+  }
+}

@@ -1,0 +1,216 @@
+/** iscsi: a unit of an iSCSI target, through one or several portals, with CHAP where it is asked for.
+ *  Spec: document 3, 2.3. */
+import { join } from 'node:path';
+import { asError } from '#api/kit/clock.ts';
+import { createKeyedQueue } from '#api/kit/keyed-queue.ts';
+import { attachableVolumeName } from '#api/meta/volume-names.ts';
+import type { DevicePlugin, DeviceServices } from '../devices/contract.ts';
+import { defineDeviceSource } from '../devices/define-source.ts';
+import { checkFsType } from '../devices/fields.ts';
+import { deviceOfPaths, removeDisks } from '../devices/scsi.ts';
+import { type Chap, chapOf } from '../iscsi/chap.ts';
+import { createInitiator, type Initiator, type Peer } from '../iscsi/initiator.ts';
+import { DATABASES } from '../iscsi/records.ts';
+import { linksTo, listSessions, type Session, sessionsOf, unitsOf } from '../iscsi/sessions.ts';
+import {
+  formatPortal,
+  type IscsiSpec,
+  ownInterface,
+  type Portal,
+  parsePortal,
+  parseTarget,
+  resolvePortals,
+} from '../iscsi/target.ts';
+import { VolumeSetupError } from '../setup-error.ts';
+import type { UndoState } from '../staging/contract.ts';
+import { readSecretRef } from './secret-ref.ts';
+import type { SourceAbout, SourcePlugin } from './source.ts';
+
+export interface IscsiOptions {
+  /** Where the initiator keeps its records. */
+  readonly databases: readonly string[];
+}
+
+/** What there is to reach, and to leave again. */
+interface Place extends Peer {
+  readonly lun: number;
+  readonly portals: readonly Portal[];
+  /** The interface is the agent's own. */
+  readonly own: boolean;
+}
+
+const stateOf = ({ iqn, iface, lun, portals, own }: Place): UndoState => ({
+  iqn,
+  iface,
+  lun: String(lun),
+  portals: portals.map(formatPortal).join(' '),
+  own: String(own),
+});
+
+function placeOf({ iqn = '', iface = '', lun = '', portals = '', own }: UndoState): Place | undefined {
+  if (iqn === '' || iface === '' || lun === '' || portals === '') return undefined;
+  const parsed = portals.split(' ').map((portal) => parsePortal('portal', portal));
+  return { iqn, iface, lun: Number(lun), portals: parsed, own: own === 'true' };
+}
+
+async function readChap(spec: IscsiSpec, { objects, namespace }: DeviceServices): Promise<Chap> {
+  const { chapAuthDiscovery: discovery = false, chapAuthSession: session = false, secretRef } = spec;
+  if (!discovery && !session) return chapOf(new Map(), { discovery, session });
+  if (secretRef === undefined) {
+    const field = discovery ? 'chapAuthDiscovery' : 'chapAuthSession';
+    throw new VolumeSetupError(`iscsi.secretRef: Required value: iscsi.${field} is true, and CHAP needs it`);
+  }
+  return chapOf(await readSecretRef(objects, namespace, secretRef), { discovery, session });
+}
+
+/** Below this, portals that failed are tried once more. */
+const ENOUGH_PATHS = 2;
+
+/** The device of each portal that leads to it. @throws VolumeSetupError when none does */
+async function eachPortal(
+  portals: readonly Portal[],
+  reach: (portal: Portal) => Promise<string>,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const disks: string[] = [];
+  let left = portals;
+  let failures: readonly Error[] = [];
+  for (let round = 0; round < 2 && left.length > 0 && disks.length < ENOUGH_PATHS; round++) {
+    const results = await Promise.allSettled(left.map(reach));
+    signal.throwIfAborted();
+    disks.push(...results.flatMap((result) => (result.status === 'fulfilled' ? [result.value] : [])));
+    left = left.filter((_, index) => results[index]?.status === 'rejected');
+    failures = results.flatMap((result) => (result.status === 'rejected' ? [asError(result.reason)] : []));
+    // One portal is tried again by whoever asks again.
+    if (portals.length === 1) break;
+  }
+  if (disks.length > 0) return [...new Set(disks)];
+  const [first] = failures;
+  if (failures.length === 1 && first !== undefined) throw first;
+  const messages = [...new Set(failures.map(({ message }) => message))].join('; ');
+  throw new VolumeSetupError(`no portal leads to the disk: ${messages}`, {
+    cause: new AggregateError(failures, 'every portal failed'),
+  });
+}
+
+async function findDisk(
+  session: Session,
+  lun: number,
+  services: DeviceServices,
+  signal: AbortSignal,
+): Promise<string> {
+  const { dev } = services.paths;
+  const at = formatPortal(session.portal);
+  const unit = (await unitsOf(session)).find((one) => one.lun === lun);
+  if (unit === undefined)
+    throw new VolumeSetupError(`the target ${session.iqn} at ${at} has no disk as LUN ${lun}`);
+  const links = linksTo(dev, session, at, lun);
+  return services.waitForDevice(unit.disk === undefined ? links : [join(dev, unit.disk), ...links], signal);
+}
+
+/** Disks of one unit in all of these sessions. */
+async function disksOf(sessions: readonly Session[], lun: number): Promise<string[]> {
+  const units = await Promise.all(sessions.map(unitsOf));
+  return units.flat().flatMap((unit) => (unit.lun === lun && unit.disk !== undefined ? [unit.disk] : []));
+}
+
+/** Ends the session at the portal if it has no unit left. */
+async function leave(
+  initiator: Initiator,
+  sys: string,
+  place: Place,
+  portal: Portal,
+  signal: AbortSignal,
+): Promise<void> {
+  const left = sessionsOf(await listSessions(sys), { ...place, portals: [portal] });
+  const units = await Promise.all(left.map(unitsOf));
+  if (units.flat().length === 0) await initiator.logout(place, portal, signal);
+}
+
+const ABOUT: SourceAbout = {
+  summary: 'A disk of an iSCSI target, with CHAP and several portals where that is asked for.',
+  use: 'both',
+  block: true,
+  mountOptions: true,
+  programs: ['iscsiadm', 'tee', 'blockdev'],
+  notes: [
+    'Sessions bring the units only that volumes ask for; they end with the last of them.',
+    'CHAP needs a user name and a password in the secret; the secret is read only where chapAuthDiscovery or chapAuthSession is true.',
+    'With several portals and multipath on the node, the map over the paths is used.',
+  ],
+};
+
+/** Key of all interfaces: few volumes have their own. */
+const INTERFACES = 'interfaces';
+
+/** @param options other folders in tests */
+export function createIscsi({ databases }: IscsiOptions): DevicePlugin<'iscsi'> {
+  // Who ends a session may not meet one who just found it. Sessions are the machine's, whoever asks for them.
+  const portalsInUse = createKeyedQueue();
+  const initiatorOf = (services: Pick<DeviceServices, 'run' | 'paths'>): Initiator =>
+    createInitiator({ ...services, databases });
+  const lockOf = (portal: Portal): string => formatPortal(portal);
+
+  return {
+    name: 'iscsi',
+    about: ABOUT,
+    dirName: 'iscsi',
+
+    identify(spec, domain) {
+      parseTarget(spec);
+      return {
+        uniqueName: attachableVolumeName(domain, { iscsi: spec }) ?? '',
+        fsType: checkFsType('iscsi.fsType', spec.fsType),
+        readOnly: spec.readOnly === true,
+      };
+    },
+
+    inUse: (iscsi) => ({ iscsi }),
+
+    async attach(spec, services, save, signal) {
+      const target = parseTarget(spec);
+      const chap = await readChap(spec, services);
+      const initiator = initiatorOf(services);
+      const own = ownInterface(target);
+      const { iqn, lun } = target;
+      const portals = await resolvePortals(target.portals);
+      const place: Place = { iqn, lun, portals, iface: own ?? target.iface, own: own !== undefined };
+      await save(stateOf(place));
+      const { initiatorName } = target;
+      if (initiatorName !== undefined) {
+        await portalsInUse.run(INTERFACES, () =>
+          initiator.ensureInterface({ iface: place.iface, base: target.iface, initiatorName }, signal),
+        );
+      }
+      const reach = async (portal: Portal): Promise<string> => {
+        const session = await portalsInUse.run(lockOf(portal), async () => {
+          const made = await initiator.ensureSession(place, portal, chap, signal);
+          await initiator.scan(made, lun, signal);
+          return made;
+        });
+        return findDisk(session, lun, services, signal);
+      };
+      const disks = await eachPortal(portals, reach, signal);
+      return deviceOfPaths(services, disks, portals.length > 1, signal);
+    },
+
+    async detach(state, services, signal) {
+      const place = placeOf(state);
+      if (place === undefined) return;
+      const { sys } = services.paths;
+      const initiator = initiatorOf(services);
+      const sessions = sessionsOf(await listSessions(sys), place);
+      await removeDisks(services, await disksOf(sessions, place.lun), signal);
+      for (const portal of place.portals) {
+        await portalsInUse.run(lockOf(portal), () => leave(initiator, sys, place, portal, signal));
+      }
+      if (!place.own) return;
+      await portalsInUse.run(INTERFACES, async () => {
+        const used = (await listSessions(sys)).some(({ iface }) => iface === place.iface);
+        if (!used) await initiator.removeInterface(place.iface, signal);
+      });
+    },
+  };
+}
+
+export const iscsi: SourcePlugin = defineDeviceSource(createIscsi({ databases: DATABASES }));
