@@ -52,8 +52,7 @@ export interface DiskSpace {
 /** Bytes to win back; 0 while there is enough. */
 export function bytesToFree({ capacityBytes, availableBytes }: DiskSpace, policy: ImageGcPolicy): number {
   if (capacityBytes <= 0 || policy.highPercent >= 100) return 0;
-  const usedPercent = 100 - Math.floor((availableBytes * 100) / capacityBytes);
-  if (usedPercent < policy.highPercent) return 0;
+  if ((capacityBytes - availableBytes) * 100 < capacityBytes * policy.highPercent) return 0;
   return Math.max(0, Math.ceil((capacityBytes * (100 - policy.lowPercent)) / 100) - availableBytes);
 }
 
