@@ -10,7 +10,7 @@ import type { Mounter } from '../mounter.ts';
 import type { RunProgram } from '../programs/contract.ts';
 import { VolumeSetupError } from '../setup-error.ts';
 import type { PublishRecord, StageFolder, StagePlan, StageRecord, UndoState } from '../staging/contract.ts';
-import type { AccountTokenOf } from '../types.ts';
+import type { AccountTokenOf, EmptyDirOptions } from '../types.ts';
 
 type Given<T> = Exclude<T, undefined>;
 
@@ -40,6 +40,7 @@ export interface UndoServices {
 /** What a source may use of the rest. */
 export interface SourceServices extends UndoServices {
   readonly objects: ObjectReader;
+  readonly emptyDirs?: EmptyDirOptions;
   /** Allocatable amounts by resource name in base units. */
   readonly allocatable: () => Readonly<Record<string, number>>;
   /** Absent where nobody issues tokens. */
@@ -51,6 +52,8 @@ export interface Undoable {
   /** Keeps what undoes the pod's part of the volume, before it is done; `dir` was called before. Replaces what was
    *  kept. Without it, a pod's volume is undone by unmounting it. No secrets. */
   readonly remember: (state: UndoState) => Promise<void>;
+  /** What was kept last, possibly by an earlier process; undefined where nothing was. */
+  readonly remembered?: () => Promise<UndoState | undefined>;
   /** Makes the volume ready for the node, once for all pods that use it; resolves when it is.
    *  @throws VolumeSetupError, SyscallError, or what the plan throws */
   readonly stage: (plan: StagePlan) => Promise<StageFolder>;

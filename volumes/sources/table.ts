@@ -3,6 +3,7 @@ import type { Volume } from '#api/schema/gen/core-v1.ts';
 import { VolumeSetupError } from '../setup-error.ts';
 import { azureFile } from './azure-file.ts';
 import { configMap } from './config-map.ts';
+import { csi } from './csi.ts';
 import { downwardAPI } from './downward-api.ts';
 import { emptyDir } from './empty-dir.ts';
 import { createEphemeral } from './ephemeral.ts';
@@ -16,12 +17,13 @@ import { secret } from './secret.ts';
 import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
 
 /** Sources that a PersistentVolume may have. */
-export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [azureFile, flexVolume, hostPath, local, nfs];
+export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [azureFile, csi, flexVolume, hostPath, local, nfs];
 
 /** Sources that a pod's volume may have. */
 export const POD_SOURCES: readonly SourcePlugin[] = [
   azureFile,
   configMap,
+  csi,
   downwardAPI,
   emptyDir,
   createEphemeral(PERSISTENT_SOURCES),

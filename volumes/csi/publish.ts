@@ -1,0 +1,131 @@
+/** A volume for one pod, by its driver; and back. Source: csi.v1 NodePublishVolume; upstream's CSI mounter, 1.24. */
+import { mkdir } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
+import { isNotFound } from '#cri/errors.ts';
+import type { MountInfo } from '../mountinfo.ts';
+import { setOwnership } from '../ownership.ts';
+import type { ReadyVolume, SourceRequest, UndoServices } from '../sources/source.ts';
+import type { PublishRecord } from '../staging/contract.ts';
+import { podAttributes, tokenAttributes } from './attributes.ts';
+import { callDriver, secretsFor } from './call.ts';
+import type { CsiVolumes, Driver } from './contract.ts';
+import type { Staged } from './stage.ts';
+import { type CsiVolume, capabilityOf, givesGroup, type Use } from './volume.ts';
+
+/** Folder name in pods. */
+export const CSI_DIR = 'csi';
+
+const YES = 'true';
+
+/** Where the driver makes the volume appear: for a raw device the file itself. */
+export const targetOf = (dir: string, block: boolean): string => (block ? dir : join(dir, 'mount'));
+
+export interface Publishing {
+  readonly volume: CsiVolume;
+  readonly object: CSIDriver | undefined;
+  readonly csi: CsiVolumes;
+  readonly use: Use;
+  readonly readOnly: boolean;
+  readonly target: string;
+  readonly request: SourceRequest;
+}
+
+/** Newest first, as it covers the others. */
+async function mountAt({ request, target }: Publishing): Promise<MountInfo | undefined> {
+  return (await request.services.mounter.list()).findLast(({ mountPoint }) => mountPoint === target);
+}
+
+function ready({ readOnly, target, object }: Publishing, mount: MountInfo | undefined): ReadyVolume {
+  const labelled = [...(mount?.options ?? []), ...(mount?.superOptions ?? [])].includes('seclabel');
+  return {
+    hostPath: target,
+    readOnly,
+    seLinuxRelabel: labelled && !readOnly,
+    changes: object?.spec.requiresRepublish === true,
+  };
+}
+
+/** Volumes that an earlier run made ready, as far as the driver need not hear of them again; undefined for others. */
+export async function readyBefore(
+  publishing: Publishing,
+  finished: boolean,
+): Promise<ReadyVolume | undefined> {
+  if (!finished || publishing.object?.spec.requiresRepublish === true) return undefined;
+  const mount = await mountAt(publishing);
+  return mount === undefined ? undefined : ready(publishing, mount);
+}
+
+async function attributesFor({ volume, object, csi, request }: Publishing): Promise<Record<string, string>> {
+  const { accountToken, clock } = request.services;
+  const { apiGroupDomain } = csi;
+  return {
+    ...volume.attributes,
+    ...(object?.spec.podInfoOnMount === true
+      ? podAttributes(request.pod, volume.kind, apiGroupDomain)
+      : undefined),
+    ...(await tokenAttributes(request.pod, object, { accountToken, apiGroupDomain, nowMs: clock.now() })),
+  };
+}
+
+async function giveGroup(
+  { volume, object, csi, use, readOnly, target, request }: Publishing,
+  driver: Driver,
+) {
+  if (!givesGroup(volume, { ...use, readOnly }, driver, { gates: csi.gates, object })) return;
+  const group = { gid: use.fsGroup ?? 0, readOnly, onRootMismatch: request.fsGroupOnRootMismatch };
+  await setOwnership(request.services.mounter.syscalls, target, group, request.signal);
+}
+
+export async function publishVolume(
+  publishing: Publishing,
+  driver: Driver,
+  staged: Staged,
+): Promise<ReadyVolume> {
+  const { volume, csi, use, readOnly, target, request } = publishing;
+  const [secrets, volumeContext] = await Promise.all([
+    secretsFor(request, volume.publishSecret),
+    attributesFor(publishing),
+  ]);
+  const known = { driver: volume.driver, volumeHandle: volume.handle };
+  const before = await mountAt(publishing);
+  // A volume that is published again is in use meanwhile.
+  if (before === undefined) await request.remember(known);
+  await mkdir(dirname(target), { recursive: true, mode: 0o750 });
+  await callDriver(driver, (node) =>
+    node.nodePublishVolume(
+      {
+        volumeId: volume.handle,
+        publishContext: staged.publishContext,
+        stagingTargetPath: staged.stagingTargetPath,
+        targetPath: target,
+        volumeCapability: capabilityOf(volume, use, driver, csi.gates),
+        readonly: readOnly,
+        secrets,
+        volumeContext,
+      },
+      { signal: request.signal },
+    ),
+  );
+  await giveGroup(publishing, driver);
+  await request.remember({ ...known, ready: YES });
+  return ready(publishing, await mountAt(publishing));
+}
+
+/** Has the driver take the volume away from the pod. */
+export async function unpublishVolume(
+  { state, block = false }: PublishRecord,
+  dir: string,
+  { csi }: UndoServices,
+  signal: AbortSignal,
+): Promise<void> {
+  const { driver: name, volumeHandle: volumeId = '' } = state;
+  if (name === undefined || csi === undefined) return;
+  const driver = csi.drivers.get(name);
+  await callDriver(driver, async (node) => {
+    const request = { volumeId, targetPath: targetOf(dir, block) };
+    await node.nodeUnpublishVolume(request, { signal }).catch((thrown: unknown) => {
+      if (!isNotFound(thrown)) throw thrown;
+    });
+  });
+}

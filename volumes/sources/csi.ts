@@ -1,0 +1,142 @@
+/** csi: a volume of a driver that has registered on the node. Spec: document 3, 2.3 and 2.5. */
+import { csiVolumeName } from '#api/meta/volume-names.ts';
+import type { CSIDriver, VolumeAttachmentSource } from '#api/schema/gen/storage-v1.ts';
+import type { CsiVolumes } from '../csi/contract.ts';
+import {
+  CSI_DIR,
+  type Publishing,
+  publishVolume,
+  readyBefore,
+  targetOf,
+  unpublishVolume,
+} from '../csi/publish.ts';
+import { detachVolume, type Staged, stageVolume, unstageVolume } from '../csi/stage.ts';
+import { type CsiVolume, checkLifecycle, ephemeralHandle } from '../csi/volume.ts';
+import { VolumeSetupError } from '../setup-error.ts';
+import {
+  defineSource,
+  type ReadyVolume,
+  type SourceFields,
+  type SourcePlugin,
+  type SourceRequest,
+} from './source.ts';
+
+type CsiFields = NonNullable<SourceFields['csi']>;
+
+const NOT_STAGED: Staged = { publishContext: {}, stagingTargetPath: '' };
+
+function ephemeralVolume(spec: CsiFields, { pod, volumeName }: SourceRequest): CsiVolume {
+  return {
+    kind: 'ephemeral',
+    driver: spec.driver,
+    handle: ephemeralHandle(pod.metadata?.uid ?? '', volumeName),
+    fsType: spec.fsType ?? '',
+    readOnly: spec.readOnly === true,
+    attributes: spec.volumeAttributes ?? {},
+    accessModes: ['ReadWriteOnce'],
+    mountOptions: [],
+    ...(spec.nodePublishSecretRef === undefined ? {} : { publishSecret: spec.nodePublishSecretRef }),
+  };
+}
+
+/** @param handle of the volume, where it is not one that the pod names itself */
+function persistentVolume(spec: CsiFields, handle: string, request: SourceRequest): CsiVolume {
+  const stageSecret = 'nodeStageSecretRef' in spec ? spec.nodeStageSecretRef : undefined;
+  return {
+    ...ephemeralVolume(spec, request),
+    kind: 'persistent',
+    handle,
+    accessModes: request.persistentVolume?.spec?.accessModes ?? ['ReadWriteOnce'],
+    mountOptions: request.mountOptions,
+    ...(stageSecret === undefined ? {} : { stageSecret }),
+  };
+}
+
+/** By which the attachment tells what it is of. */
+function attachmentSource(
+  volume: CsiVolume,
+  { persistentVolume: pv }: SourceRequest,
+): VolumeAttachmentSource {
+  const name = pv?.metadata?.name;
+  if (name !== undefined) return { persistentVolumeName: name };
+  const { driver, handle: volumeHandle, fsType, readOnly, attributes, accessModes } = volume;
+  return {
+    inlineVolumeSpec: {
+      accessModes,
+      csi: { driver, volumeHandle, fsType, readOnly, volumeAttributes: attributes },
+    },
+  };
+}
+
+async function stageOf(
+  publishing: Publishing,
+  csi: CsiVolumes,
+  object: CSIDriver | undefined,
+): Promise<Staged> {
+  const { volume, use, request } = publishing;
+  if (volume.kind === 'ephemeral') return NOT_STAGED;
+  const driver = csi.drivers.get(volume.driver);
+  const source = attachmentSource(volume, request);
+  const uniqueName = csiVolumeName(request.services.domain, volume.driver, volume.handle);
+  let staged = NOT_STAGED;
+  await request.stage({
+    uniqueName,
+    stage: async (folder, signal) => {
+      staged = await stageVolume({ volume, driver, object, csi, use, source, request }, folder, signal);
+    },
+  });
+  return staged;
+}
+
+/** Makes a volume ready that was named in whatever way. */
+async function setUpVolume(volume: CsiVolume, request: SourceRequest): Promise<ReadyVolume> {
+  const { csi } = request.services;
+  if (csi === undefined) throw new VolumeSetupError('CSI drivers are not served');
+  const object = await csi.driverObject(volume.driver);
+  const publishing: Publishing = {
+    volume,
+    object,
+    csi,
+    use: { block: request.block, fsGroup: request.fsGroup },
+    readOnly: volume.readOnly || request.readOnly,
+    target: targetOf(request.dir(CSI_DIR), request.block),
+    request,
+  };
+  const kept = await request.remembered?.();
+  const before = await readyBefore(publishing, kept?.['ready'] !== undefined);
+  if (before !== undefined) return before;
+  checkLifecycle(volume, object);
+  const driver = csi.drivers.get(volume.driver);
+  return await publishVolume(publishing, driver, await stageOf(publishing, csi, object));
+}
+
+async function setUp(spec: CsiFields, request: SourceRequest): Promise<ReadyVolume> {
+  if (!('volumeHandle' in spec)) {
+    if (request.services.csi?.gates.has('CSIInlineVolume') === false) {
+      throw new VolumeSetupError('csi volumes of pods themselves are switched off (CSIInlineVolume)');
+    }
+    return setUpVolume(ephemeralVolume(spec, request), request);
+  }
+  await request.use({ csi: spec });
+  return setUpVolume(persistentVolume(spec, spec.volumeHandle, request), request);
+}
+
+export const csi: SourcePlugin = defineSource(
+  'csi',
+  {
+    summary: 'A volume of a CSI driver that has registered on the node.',
+    use: 'both',
+    block: true,
+    mountOptions: true,
+    notes: [
+      'Drivers register with a socket in `<root-dir>/plugins_registry`.',
+      'Standalone, the driver’s CSIDriver object stands beside the pods; a driver that wants its volumes attached needs an API server.',
+    ],
+  },
+  setUp,
+  {
+    tearDown: unpublishVolume,
+    beforeUnstage: unstageVolume,
+    unstage: (record, _folder, services, signal) => detachVolume(record, services, signal),
+  },
+);
