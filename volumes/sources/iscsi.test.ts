@@ -55,11 +55,11 @@ async function createWorld(portals: Readonly<Record<string, TestPortal>>): Promi
 }
 
 describe('identify', () => {
-  const { identify } = createIscsi({ databases: [] });
+  const plugin = createIscsi({ databases: [] });
 
   test('names the volume by portal, target and unit', () => {
-    expect(identify(spec, 'plat.io')).toEqual({
-      uniqueName: `plat.io/iscsi/${AT}:${IQN}:1`,
+    expect(plugin.identify(spec, 'd.example')).toEqual({
+      uniqueName: `d.example/iscsi/${AT}:${IQN}:1`,
       fsType: 'ext4',
       readOnly: false,
     });
@@ -78,7 +78,7 @@ describe('identify', () => {
     [{ initiatorName: 'me' }, 'iscsi.initiatorName "me"'],
     [{ fsType: '-t' }, 'iscsi.fsType "-t"'],
   ])('refuses %j', (fields, message) => {
-    expect(() => identify({ ...spec, ...fields }, 'plat.io')).toThrow(message);
+    expect(() => plugin.identify({ ...spec, ...fields }, 'd.example')).toThrow(message);
   });
 
   test('a portal is the same in all of its spellings', () => {
