@@ -9,6 +9,7 @@ import { emptyDir } from './empty-dir.ts';
 import { createEphemeral } from './ephemeral.ts';
 import { flexVolume } from './flex-volume.ts';
 import { hostPath } from './host-path.ts';
+import { iscsi } from './iscsi.ts';
 import { local } from './local.ts';
 import { nfs } from './nfs.ts';
 import { createPersistentVolumeClaim } from './persistent-volume-claim.ts';
@@ -17,7 +18,15 @@ import { secret } from './secret.ts';
 import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
 
 /** Sources that a PersistentVolume may have. */
-export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [azureFile, csi, flexVolume, hostPath, local, nfs];
+export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
+  azureFile,
+  csi,
+  flexVolume,
+  hostPath,
+  iscsi,
+  local,
+  nfs,
+];
 
 /** Sources that a pod's volume may have. */
 export const POD_SOURCES: readonly SourcePlugin[] = [
@@ -29,6 +38,7 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   createEphemeral(PERSISTENT_SOURCES),
   flexVolume,
   hostPath,
+  iscsi,
   nfs,
   createPersistentVolumeClaim(PERSISTENT_SOURCES),
   projected,
