@@ -5,6 +5,7 @@ import type { PersistentVolume, PersistentVolumeSource, Pod, VolumeSource } from
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { CsiVolumes } from '../csi/contract.ts';
 import type { DevicePaths } from '../devices/contract.ts';
+import type { Expand } from '../expansion/contract.ts';
 import type { FlexDrivers } from '../flex/drivers.ts';
 import type { Mounter } from '../mounter.ts';
 import type { RunProgram } from '../programs/contract.ts';
@@ -94,6 +95,8 @@ export interface ReadyVolume {
   readonly seLinuxRelabel: boolean;
   /** The content may change later: set it up again to refresh it. */
   readonly changes: boolean;
+  /** Lets it grow on the node. Absent where nothing of that is the node's matter. */
+  readonly expand?: Expand;
 }
 
 /** Makes the volume ready; repeating it is harmless and repairs what is missing.
