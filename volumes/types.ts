@@ -38,8 +38,17 @@ export interface VolumeHost {
   readonly flexDrivers?: FlexDrivers;
   /** Where devices show up; `/dev` and `/sys` by default. */
   readonly devices?: DevicePaths;
+  readonly emptyDirs?: EmptyDirOptions;
   /** Allocatable amounts by resource name in base units (cores, bytes), for downward API defaults. */
   readonly allocatable: () => Readonly<Record<string, number>>;
+}
+
+/** What the node does beyond making emptyDir volumes. */
+export interface EmptyDirOptions {
+  /** Those in memory are no larger than their limit, their pod's and the node's memory. Default: true. */
+  readonly sizesMemory?: boolean;
+  /** Lets the file system keep count of what is in a new folder on disk, where it can. Never rejects. */
+  readonly countFolder?: (path: string) => Promise<void>;
 }
 
 /** A volume that is ready to be bound into containers. */
@@ -92,6 +101,11 @@ export interface VolumeManager {
   prepareSubPath(request: SubPathRequest): Promise<string>;
   /** Undoes prepareSubPath for one container. @throws VolumeError of reason `FailedUnMount` */
   cleanSubPaths(podUID: string, containerName: string): Promise<void>;
+  /** Lets what failed of the pod's volumes be tried at once: something that they need may have changed. */
+  retryPod(podUID: string): void;
+  /** Undoes what an earlier agent left staged on the node and no pod on disk has. Ends when that is done, or with the
+   *  signal; never rejects. */
+  recover(signal: AbortSignal): Promise<void>;
   /** UIDs of pods that still have a folder under the root directory. */
   podsOnDisk(): Promise<readonly string[]>;
 }

@@ -35,6 +35,13 @@ describe('memorySize', () => {
     ['the larger init container', podOf([memory('100')], [memory('400')]), undefined, 1000, 400],
     ['not a sum that one container has no part in', podOf([memory('100'), {}]), undefined, 1000, 1000],
     ['the smallest of all', podOf([memory('100')]), 200, 1000, 100],
+    [
+      'the containers and what their sandbox takes',
+      { spec: { ...podOf([memory('100')]).spec, overhead: memory('20') } } as Pod,
+      undefined,
+      1000,
+      120,
+    ],
   ])('is %s', (_, pod, sizeLimit, node, expected) => {
     expect(memorySize(pod, sizeLimit, node)).toBe(expected);
   });

@@ -29,8 +29,8 @@ export function parseSizeLimit(sizeLimit: string | undefined): number | undefine
   throw new VolumeSetupError(`sizeLimit is negative: ${JSON.stringify(sizeLimit)}`);
 }
 
-/** Most bytes of a memory volume: the smallest of its limit, the pod's memory limit if every container has one,
- *  and the node's memory. Undefined where none is known. */
+/** Most bytes of a memory volume: the smallest of its limit, the pod's memory limit with its overhead if every
+ *  container has one, and the node's memory. Undefined where none is known. */
 export function memorySize(
   pod: Pod,
   sizeLimit: number | undefined,
@@ -44,7 +44,8 @@ export function memorySize(
   const init = (pod.spec?.initContainers ?? []).map((container) => limitOf(container));
   const unlimited = app.includes(0) || init.includes(0) || app.length === 0;
   const sum = app.reduce((total, bytes) => total + bytes, 0);
-  const podLimit = unlimited ? undefined : Math.max(sum, ...init);
+  const overhead = value(pod.spec?.overhead?.['memory'] ?? '0');
+  const podLimit = unlimited ? undefined : Math.max(sum, ...init) + overhead;
   const known = [sizeLimit, podLimit, allocatableBytes].filter((bytes) => bytes !== undefined && bytes > 0);
   return known.length === 0 ? undefined : Math.min(...known.map((bytes) => bytes ?? 0));
 }
@@ -97,7 +98,13 @@ async function exists(dir: string): Promise<boolean> {
 /** Makes the directory under another name and renames it when it is right, so that one that exists is complete
  *  and what the pod did to its permissions since then stays. */
 async function makeOnDisk(request: SourceRequest, dir: string): Promise<void> {
-  if (await exists(dir)) return;
+  const { countFolder } = request.services.emptyDirs ?? {};
+  if (!(await exists(dir))) await makeNew(request, dir);
+  // Before anything is in it; and again after a restart, which only takes note of it.
+  await countFolder?.(dir);
+}
+
+async function makeNew(request: SourceRequest, dir: string): Promise<void> {
   await mkdir(dirname(dir), { recursive: true, mode: 0o750 });
   const name = `.${basename(dir)}.new`;
   const path = join(dirname(dir), name);
@@ -118,7 +125,7 @@ function sizeOption(sizeBytes: number | undefined): { sizeBytes?: number } {
 }
 
 async function setUp(spec: EmptyDirVolumeSource, request: SourceRequest): Promise<ReadyVolume> {
-  const { mounter, allocatable } = request.services;
+  const { mounter, allocatable, emptyDirs } = request.services;
   const { medium = '' } = spec;
   const sizeLimit = parseSizeLimit(spec.sizeLimit);
   const dir = request.dir('empty-dir');
@@ -127,7 +134,8 @@ async function setUp(spec: EmptyDirVolumeSource, request: SourceRequest): Promis
     await makeOnDisk(request, dir);
   } else if (medium === 'Memory') {
     await mkdir(dir, { recursive: true, mode: 0o750 });
-    const size = memorySize(request.pod, sizeLimit, allocatable()['memory']);
+    const sizes = emptyDirs?.sizesMemory ?? true;
+    const size = sizes ? memorySize(request.pod, sizeLimit, allocatable()['memory']) : undefined;
     await mounter.ensureTmpfs(dir, { mode, ...gidOption(request), ...sizeOption(size) });
   } else if (medium === HUGE_PAGES || medium.startsWith(`${HUGE_PAGES}-`)) {
     const pageSizeBytes = hugePageSize(request.pod, medium);
