@@ -9,6 +9,8 @@ export interface DesiredVolume {
   readonly volume: Volume | undefined;
   /** Used through volumeDevices: a raw device, not a file system. */
   readonly block: boolean;
+  /** Used through volumeMounts. */
+  readonly mounted: boolean;
 }
 
 /** A volume that was made ready by this process; one from before a restart is not actual until it is set up again. */
@@ -40,7 +42,12 @@ export function desiredVolumes(pod: Pod): readonly DesiredVolume[] {
   const defined = new Map((spec.volumes ?? []).map((volume) => [volume.name, volume]));
   const used = new Set([...files, ...devices]);
   const names = new Set([...[...defined.keys()].filter((name) => used.has(name)), ...used]);
-  return [...names].map((name) => ({ name, volume: defined.get(name), block: devices.has(name) }));
+  return [...names].map((name) => ({
+    name,
+    volume: defined.get(name),
+    block: devices.has(name),
+    mounted: files.has(name),
+  }));
 }
 
 /** What has to be done before the pod's containers can start. */

@@ -1,10 +1,17 @@
 /** Where things of a pod lie beneath the agent's root directory. Pure.
- *  `pods/<uid>/volumes/<domain>~<source>/<volume>` and `pods/<uid>/volume-subpaths/<volume>/<container>/<index>`. */
+ *  `pods/<uid>/volumes/<domain>~<source>/<volume>` and `pods/<uid>/volume-subpaths/<volume>/<container>/<index>`;
+ *  raw devices in `volumeDevices`, what undoes volumes in `pods/<uid>/volume-records/<volume>.json`.
+ *  `plugins/<domain>~<source>/<hash>` is what the node has once for all pods. */
+import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { VolumeSetupError } from './setup-error.ts';
 
 export const VOLUMES = 'volumes';
+export const VOLUME_DEVICES = 'volumeDevices';
 export const SUB_PATHS = 'volume-subpaths';
+export const VOLUME_RECORDS = 'volume-records';
+export const STAGE_RECORD = 'record.json';
+export const GLOBAL_MOUNT = 'globalmount';
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,252}$/;
 
@@ -28,14 +35,16 @@ export interface VolumePlace {
   /** Domain and name of the source, as in `<domain>~empty-dir`. */
   readonly source: string;
   readonly volumeName: string;
+  /** A raw device. */
+  readonly block?: boolean;
 }
 
 /** @throws VolumeSetupError */
 export function volumeDir(rootDir: string, place: VolumePlace): string {
-  const { podUID, source, volumeName } = place;
+  const { podUID, source, volumeName, block = false } = place;
   return join(
     podDir(rootDir, podUID),
-    VOLUMES,
+    block ? VOLUME_DEVICES : VOLUMES,
     checkName('volume source', source),
     checkName('volume name', volumeName),
   );
@@ -62,4 +71,24 @@ export function subPathTarget(rootDir: string, place: SubPathPlace): string {
     checkName('container name', containerName),
     checkName('mount index', String(mountIndex)),
   );
+}
+
+/** @throws VolumeSetupError */
+export function recordsDir(rootDir: string, podUID: string): string {
+  return join(podDir(rootDir, podUID), VOLUME_RECORDS);
+}
+
+/** @throws VolumeSetupError */
+export function publishRecordFile(rootDir: string, podUID: string, volumeName: string): string {
+  return join(recordsDir(rootDir, podUID), `${checkName('volume name', volumeName)}.json`);
+}
+
+/** Directory in which each source has one for the volumes that it staged. */
+export const pluginsDir = (rootDir: string): string => join(rootDir, 'plugins');
+
+/** @param source domain and name, as in `<domain>~iscsi`
+ *  @throws VolumeSetupError */
+export function stageDir(rootDir: string, source: string, uniqueName: string): string {
+  const hash = createHash('sha256').update(uniqueName).digest('hex');
+  return join(pluginsDir(rootDir), checkName('volume source', source), hash);
 }

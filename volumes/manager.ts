@@ -1,102 +1,85 @@
 /** Makes the volumes of pods ready and takes them down again. Knows in memory what it made ready; everything else
  *  it reads from the disk and the mount table, so that a restart loses nothing.
  *  Volumes of a pod run side by side, operations on one volume one after the other. */
-import { readdir } from 'node:fs/promises';
 import { asError } from '#api/kit/clock.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { createAttempts } from './attempts.ts';
 import {
   type ActualVolume,
-  type DesiredVolume,
   decideRefresh,
   decideSetUp,
   desiredVolumes,
   type VolumeOperation,
 } from './decide.ts';
 import { createUseTracker, type UseTracker } from './in-use.ts';
-import { checkName, podDir, podsDir, subPathsDir, subPathTarget, volumeDir } from './layout.ts';
+import { checkName, subPathsDir, subPathTarget } from './layout.ts';
 import { createMounter, type Mounter } from './mounter.ts';
 import { createPodTasks, type PodTasks, until } from './pod-tasks.ts';
-import type { RunProgram } from './programs/contract.ts';
-import { combineFailures, errorCode, type VolumeFailure, VolumeSetupError } from './setup-error.ts';
-import type { SourceRequest, Undoable, UndoServices } from './sources/source.ts';
-import { bindVolume } from './sources/table.ts';
+import { podsOnDisk } from './pods-on-disk.ts';
+import { createSetUp, type SetUpVolume, uidOf, undoServices } from './set-up.ts';
+import { combineFailures, type VolumeFailure } from './setup-error.ts';
+import type { SourcePlugin } from './sources/source.ts';
+import { SOURCES, type SourceTable } from './sources/table.ts';
+import { createPublished } from './staging/published.ts';
+import { createRecordFiles, type RecordFiles } from './staging/record-files.ts';
+import { createStager } from './staging/stager.ts';
 import { bindSubPath } from './subpath.ts';
-import { tearDownPod, tearDownSubPaths } from './teardown.ts';
+import { tearDownSubPaths } from './teardown.ts';
 import { type MountedVolume, VolumeError, type VolumeHost, type VolumeManager } from './types.ts';
+import { createUndo, type Undo } from './undo.ts';
+import { createUnmount, tearDownError } from './unmount.ts';
 
-function uidOf(pod: Pod): string {
-  const uid = pod.metadata?.uid;
-  if (uid !== undefined && uid !== '') return uid;
-  throw new VolumeError('the pod has no UID', { volumes: [] });
+/** What tests replace. */
+export interface ManagerParts {
+  readonly sources?: SourceTable;
+  readonly files?: RecordFiles;
 }
 
-const noStaging = (): Promise<never> =>
-  Promise.reject(new VolumeSetupError('volumes that are staged on the node are not served'));
+interface Work extends Pick<VolumeManager, 'recover'> {
+  readonly inUse: UseTracker;
+  readonly setUp: SetUpVolume;
+  readonly undo: Undo;
+}
 
-function undoServices(host: VolumeHost, mounter: Mounter): UndoServices {
-  const { clock, vocabulary, csi, flexDrivers, devices = { dev: '/dev', sys: '/sys' } } = host;
-  const run: RunProgram = host.run ?? (() => Promise.reject(new VolumeSetupError('programs cannot be run')));
+/** What is done to volumes, independent of when. */
+function createWork(
+  host: VolumeHost,
+  mounter: Mounter,
+  { sources = SOURCES, files = createRecordFiles() }: ManagerParts,
+): Work {
+  const { rootDir, log } = host;
+  const services = undoServices(host, mounter);
+  const plugin = (name: string): SourcePlugin | undefined => sources.plugin(name);
+  const published = createPublished({ rootDir, files, log });
+  const stager = createStager({ rootDir, files, published, plugin, services, log });
+  const undo = createUndo({ rootDir, services, plugin, published, stager, log });
+  const left = async (): Promise<readonly string[]> => [
+    ...(await podsOnDisk(rootDir)),
+    ...(await stager.staged()).map(({ uniqueName }) => leftOver(uniqueName)),
+  ];
+  const inUse = createUseTracker({ ...host, podsOnDisk: left });
   return {
-    mounter,
-    clock,
-    run,
-    devices,
-    domain: vocabulary.domain,
-    ...(csi === undefined ? {} : { csi }),
-    ...(flexDrivers === undefined ? {} : { flexDrivers }),
+    inUse,
+    setUp: createSetUp({ host, services, inUse, sources, published, stager }),
+    undo,
+    async recover(signal) {
+      try {
+        await undo.leftovers(({ uniqueName }) => inUse.looked(leftOver(uniqueName)), signal);
+      } catch (thrown) {
+        log.warn({ err: asError(thrown) }, 'Staged volumes of an earlier run were not looked up');
+      }
+    },
   };
 }
 
-type SetUpVolume = (pod: Pod, desired: DesiredVolume, signal: AbortSignal) => Promise<ActualVolume>;
-
-/** The work for one volume of one pod, independent of what was done before. */
-function createSetUp(host: VolumeHost, mounter: Mounter, inUse: UseTracker): SetUpVolume {
-  const { rootDir, allocatable, vocabulary, accountToken } = host;
-
-  function requestFor(pod: Pod, { name, block }: DesiredVolume, signal: AbortSignal): SourceRequest {
-    const podUID = uidOf(pod);
-    const security = pod.spec?.securityContext;
-    const undoable = (): Undoable => ({ remember: noStaging, stage: noStaging });
-    return {
-      services: {
-        ...undoServices(host, mounter),
-        objects: host.objectsOf?.(pod) ?? host.objects,
-        allocatable,
-        ...(accountToken === undefined ? {} : { accountToken }),
-      },
-      pod,
-      namespace: pod.metadata?.namespace ?? 'default',
-      volumeName: name,
-      dir: (dirName) =>
-        volumeDir(rootDir, { podUID, source: `${vocabulary.domain}~${dirName}`, volumeName: name }),
-      use: (source) => inUse.use(podUID, source, signal),
-      fsGroup: security?.fsGroup,
-      fsGroupOnRootMismatch: security?.fsGroupChangePolicy === 'OnRootMismatch',
-      readOnly: false,
-      block,
-      mountOptions: [],
-      undoable,
-      ...undoable(),
-      signal,
-    };
-  }
-
-  async function setUp(pod: Pod, desired: DesiredVolume, signal: AbortSignal): Promise<ActualVolume> {
-    const { name, volume } = desired;
-    if (volume === undefined)
-      throw new VolumeSetupError('a container uses it, but the pod does not define it');
-    signal.throwIfAborted();
-    const { changes, ...ready } = await bindVolume(volume)(requestFor(pod, desired, signal));
-    return { mounted: { name, ...ready }, changes };
-  }
-
-  return setUp;
-}
-
-export function createVolumeManager(host: VolumeHost, mounter: Mounter = createMounter()): VolumeManager {
-  const { rootDir, log } = host;
-  const inUse = createUseTracker({ ...host, podsOnDisk: () => podsOnDisk(rootDir) });
-  const setUp = createSetUp(host, mounter, inUse);
+export function createVolumeManager(
+  host: VolumeHost,
+  mounter: Mounter = createMounter(),
+  parts: ManagerParts = {},
+): VolumeManager {
+  const { rootDir, log, clock } = host;
+  const { inUse, setUp, undo, recover } = createWork(host, mounter, parts);
+  const attempts = createAttempts({ clock });
   const tasks = createPodTasks();
   const actual = new Map<string, Map<string, ActualVolume>>();
 
@@ -107,6 +90,18 @@ export function createVolumeManager(host: VolumeHost, mounter: Mounter = createM
     actual.set(podUID, volumes.set(volume.mounted.name, volume));
   }
 
+  const unmount = createUnmount({
+    clock,
+    rootDir,
+    attempts,
+    tasks,
+    undo: (podUID) => {
+      actual.delete(podUID);
+      return undo.pod(podUID);
+    },
+    done: (podUID) => inUse.release(podUID),
+  });
+
   async function execute(
     pod: Pod,
     operations: readonly VolumeOperation[],
@@ -116,9 +111,9 @@ export function createVolumeManager(host: VolumeHost, mounter: Mounter = createM
     const perform = async ({ kind, desired }: VolumeOperation): Promise<VolumeFailure | undefined> => {
       const { name } = desired;
       try {
-        await tasks.run(podUID, `volumes/${name}`, async () =>
-          keep(podUID, await setUp(pod, desired, signal)),
-        );
+        const work = (inner: AbortSignal): Promise<void> =>
+          tasks.run(podUID, `volumes/${name}`, async () => keep(podUID, await setUp(pod, desired, inner)));
+        await (kind === 'refresh' ? work(signal) : attempts.run(podUID, name, work, signal));
         if (kind === 'setUp') log.debug({ podUID, volume: name }, 'Volume set up');
         return undefined;
       } catch (thrown) {
@@ -152,19 +147,11 @@ export function createVolumeManager(host: VolumeHost, mounter: Mounter = createM
       await execute(pod, operations, new AbortController().signal);
     },
 
-    async unmountPod(podUID) {
-      try {
-        const dir = podDir(rootDir, podUID);
-        await tasks.settle(podUID);
-        await tasks.run(podUID, 'teardown', async () => {
-          actual.delete(podUID);
-          await tearDownPod(mounter, dir);
-        });
-        inUse.release(podUID);
-      } catch (thrown) {
-        throw tearDownError(podUID, thrown);
-      }
-    },
+    unmountPod: unmount,
+
+    retryPod: (podUID) => attempts.retry(podUID),
+
+    recover,
 
     ...createSubPathPart(rootDir, mounter, tasks),
 
@@ -172,24 +159,8 @@ export function createVolumeManager(host: VolumeHost, mounter: Mounter = createM
   };
 }
 
-async function podsOnDisk(rootDir: string): Promise<readonly string[]> {
-  try {
-    const entries = await readdir(podsDir(rootDir), { withFileTypes: true });
-    return entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
-  } catch (thrown) {
-    if (errorCode(thrown) === 'ENOENT') return [];
-    throw thrown;
-  }
-}
-
-function tearDownError(podUID: string, thrown: unknown): VolumeError {
-  const cause = asError(thrown);
-  return new VolumeError(`volumes of pod ${podUID} could not be taken down: ${cause.message}`, {
-    reason: 'FailedUnMount',
-    volumes: [],
-    cause,
-  });
-}
+/** How the names in use have a staged volume that an earlier agent left; no pod has such a UID. */
+const leftOver = (uniqueName: string): string => `staged/${uniqueName}`;
 
 function mountedOf(ready: ReadonlyMap<string, ActualVolume>, name: string): MountedVolume {
   const volume = ready.get(name);

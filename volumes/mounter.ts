@@ -7,6 +7,7 @@ import { errorCode, VolumeSetupError } from './setup-error.ts';
 import {
   createSyscalls,
   MNT_DETACH,
+  type MountAttributes,
   MS_BIND,
   MS_NODEV,
   MS_NOSUID,
@@ -35,6 +36,12 @@ export interface HugetlbfsOptions {
   readonly sizeBytes?: number;
 }
 
+export interface BindOptions {
+  /** Nobody can write through the copy, nor through what is mounted in it. Not for originals that others own: what
+   *  appears in the copy later can be written. */
+  readonly readOnly?: boolean;
+}
+
 export interface Mounter {
   readonly syscalls: Syscalls;
   /** The agent's mount table now. @throws MountInfoError */
@@ -45,7 +52,7 @@ export interface Mounter {
   ensureHugetlbfs(dir: string, options: HugetlbfsOptions): Promise<void>;
   /** Binds the held file or directory onto `target`, without the mounts inside it. Mounts made in the original
    *  appear in the copy, never the other way round, so that unmounting the copy can't reach the original. */
-  bind(source: Held, target: string): Promise<void>;
+  bind(source: Held, target: string, options?: BindOptions): Promise<void>;
   /** Detaches the mount whose root is held, with all that is mounted in it. @throws SyscallError */
   detach(mount: Held): Promise<void>;
 }
@@ -72,7 +79,10 @@ function dataOf(entries: Readonly<Record<string, string | number | true | undefi
     .join(',');
 }
 
-export function createMounter(syscalls: Syscalls = createSyscalls()): Mounter {
+export function createMounter(
+  syscalls: Syscalls = createSyscalls(),
+  attributes: MountAttributes = createSyscalls(),
+): Mounter {
   async function mountTmpfs(dir: string, options: TmpfsOptions): Promise<void> {
     const { mode, gid, sizeBytes, noSwap, dataOnly } = options;
     const flags = dataOnly === true ? MS_NOSUID | MS_NODEV : 0;
@@ -102,11 +112,12 @@ export function createMounter(syscalls: Syscalls = createSyscalls()): Mounter {
       const flags = MS_NOSUID | MS_NODEV;
       await syscalls.mount({ source: 'nodev', target: dir, fsType: 'hugetlbfs', flags, data });
     },
-    async bind(source, target) {
+    async bind(source, target, { readOnly = false } = {}) {
       await syscalls.mount({ source: heldPath(source), target, flags: MS_BIND });
       await syscalls.mount({ source: 'none', target, flags: MS_SLAVE });
       // Shared among its own copies, for containers that ask for bidirectional propagation.
       await syscalls.mount({ source: 'none', target, flags: MS_SHARED });
+      if (readOnly) await attributes.setReadOnly(target);
     },
     async detach(mount) {
       const target = heldPath(mount);

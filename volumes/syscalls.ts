@@ -1,6 +1,6 @@
 /** The system calls that Node has no function for, called in libc through koffi. The only file that declares
  *  foreign functions of this room; koffi is loaded with the first call. All calls run on the thread pool.
- *  Source: mount(2), umount2(2), openat2(2). */
+ *  Source: mount(2), umount2(2), openat2(2), mount_setattr(2). */
 import { getSystemErrorName } from 'node:util';
 import { createLimiter } from '#api/kit/limiter.ts';
 
@@ -71,6 +71,13 @@ export interface Syscalls {
   openat2(dirFd: number, path: PathBytes, how: OpenHow): Promise<number>;
 }
 
+/** What is set of a mount and of all in it at once. */
+export interface MountAttributes {
+  /** Read-only, with the mounts in it where the kernel can (5.12). The target's last part is not followed.
+   *  @throws SyscallError */
+  setReadOnly(target: string): Promise<void>;
+}
+
 type Callback = (error: unknown, result: number | bigint) => void;
 interface ForeignFunction {
   readonly async: (...args: [...unknown[], Callback]) => void;
@@ -79,11 +86,18 @@ interface Libc {
   readonly mount: ForeignFunction;
   readonly umount2: ForeignFunction;
   readonly syscall: ForeignFunction;
+  readonly setattr: ForeignFunction;
   readonly errno: () => number;
 }
 
 /** Number of openat2, the same on every architecture. */
 const SYS_OPENAT2 = 437;
+/** The same of mount_setattr. */
+const SYS_MOUNT_SETATTR = 442;
+const AT_FDCWD = -100;
+const AT_SYMLINK_NOFOLLOW = 0x100;
+const AT_RECURSIVE = 0x8000;
+const MOUNT_ATTR_RDONLY = 1n;
 /** koffi refuses calls beyond a fixed number in flight, and the thread pool has four threads. */
 const CALLS_IN_FLIGHT = 16;
 
@@ -96,6 +110,9 @@ async function loadLibc(): Promise<Libc> {
     ),
     umount2: libc.func('int umount2(const char *target, int flags)'),
     syscall: libc.func('long syscall(long number, int fd, const void *path, const void *how, size_t size)'),
+    setattr: libc.func(
+      'long syscall(long number, int fd, const char *path, unsigned long flags, const void *attributes, size_t size)',
+    ),
     errno: () => koffi.errno(),
   };
 }
@@ -112,7 +129,14 @@ function refuseNul(path: PathBytes): void {
   if (path.includes('\0')) throw new SyscallError('open', 22, JSON.stringify(path.toString()));
 }
 
-export function createSyscalls(): Syscalls {
+/** `struct mount_attr` with these bits to set. */
+function encodeAttributes(set: bigint): Buffer {
+  const buffer = Buffer.alloc(32);
+  buffer.writeBigUInt64LE(set, 0);
+  return buffer;
+}
+
+export function createSyscalls(): Syscalls & MountAttributes {
   const limiter = createLimiter(CALLS_IN_FLIGHT);
   let loading: Promise<Libc> | undefined;
 
@@ -146,6 +170,22 @@ export function createSyscalls(): Syscalls {
     async unmount(target, flags) {
       refuseNul(target);
       await call('umount', target, (libc) => (done) => libc.umount2.async(target, flags, done));
+    },
+    async setReadOnly(target) {
+      refuseNul(target);
+      const attributes = encodeAttributes(MOUNT_ATTR_RDONLY);
+      const flags = AT_RECURSIVE | AT_SYMLINK_NOFOLLOW;
+      try {
+        await call('mount_setattr', target, (libc) => (done) => {
+          libc.setattr.async(SYS_MOUNT_SETATTR, AT_FDCWD, target, flags, attributes, attributes.length, done);
+        });
+      } catch (thrown) {
+        if (!(thrown instanceof SyscallError && thrown.code === 'ENOSYS')) throw thrown;
+        const remount = MS_REMOUNT | MS_BIND | MS_RDONLY;
+        await call('mount', target, (libc) => (done) => {
+          libc.mount.async('none', target, null, remount, null, done);
+        });
+      }
     },
     async openat2(dirFd, path, how) {
       refuseNul(path);

@@ -4,7 +4,7 @@ import { constants } from 'node:fs';
 import { readdir, realpath, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Held, holdAt, holdDir, holdPath } from './held-dir.ts';
-import { SUB_PATHS, VOLUMES } from './layout.ts';
+import { SUB_PATHS, VOLUME_DEVICES, VOLUME_RECORDS, VOLUMES } from './layout.ts';
 import type { Mounter } from './mounter.ts';
 import { type MountInfo, mountsBeneath } from './mountinfo.ts';
 import { removeTree } from './remove-tree.ts';
@@ -53,7 +53,8 @@ export async function detachBeneath(mounter: Mounter, dir: string): Promise<void
   throw new VolumeSetupError(`something keeps mounting beneath ${dir}`);
 }
 
-async function realpathOf(dir: string): Promise<string | undefined> {
+/** The path without links; undefined when there is nothing. */
+export async function realpathOf(dir: string): Promise<string | undefined> {
   try {
     return await realpath(dir);
   } catch (thrown) {
@@ -77,8 +78,10 @@ export async function tearDownPod(mounter: Mounter, dir: string): Promise<void> 
   const found = await holdExisting(dir);
   if (found === undefined) return;
   await using pod = found;
-  for (const folder of [SUB_PATHS, VOLUMES]) await detachBeneath(mounter, join(dir, folder));
-  for (const folder of [SUB_PATHS, VOLUMES]) await removeTree(mounter.syscalls, pod, folder);
+  for (const folder of [SUB_PATHS, VOLUME_DEVICES, VOLUMES]) await detachBeneath(mounter, join(dir, folder));
+  // The records last: until then there may be something that they tell how to undo.
+  for (const folder of [SUB_PATHS, VOLUME_DEVICES, VOLUMES, VOLUME_RECORDS])
+    await removeTree(mounter.syscalls, pod, folder);
   await unlessCode(['ENOTEMPTY', 'ENOENT'], () => rmdir(dir));
 }
 

@@ -39,6 +39,7 @@ export async function runAll(
     const tidier = createMemoryTidier({ clock, log, tidy: base.tidy });
     view.onChange(() => tidier.note());
     running.push(
+      volumes.recover(stop),
       observer.run(stop),
       tidier.run(stop),
       runCollector(

@@ -1,12 +1,26 @@
-/** A volume source from a block device plugin: what is the same for all of them. */
-import { VolumeSetupError } from '../setup-error.ts';
+/** A volume source from a block device plugin: what is the same for all of them lies in `pipeline.ts`. */
 import { defineSource, type SourceFields, type SourcePlugin } from '../sources/source.ts';
 import type { DevicePlugin } from './contract.ts';
 
-/** Brings the device to the node, and to pods as a file system or as it is. */
+/** Brings the device to the node, and to pods as a file system or as it is. Unless the plugin says otherwise, it can
+ *  be used raw and takes mount options. */
 export function defineDeviceSource<K extends keyof SourceFields>(plugin: DevicePlugin<K>): SourcePlugin {
-  return defineSource(plugin.name, plugin.about, (spec, request) => {
-    const { uniqueName } = plugin.identify(spec, request.services.domain);
-    return Promise.reject(new VolumeSetupError(`device ${uniqueName} can't be staged`));
-  });
+  const about = { block: true, mountOptions: true, ...plugin.about };
+  return defineSource(
+    plugin.name,
+    about,
+    async (spec, request) => {
+      const volume = plugin.identify(spec, request.services.domain);
+      const used = plugin.inUse?.(spec);
+      if (used !== undefined) await request.use(used);
+      const { setUpDevice } = await import('./pipeline.ts');
+      return setUpDevice({ plugin, spec, volume, request });
+    },
+    {
+      unstage: async (record, _folder, services, signal) => {
+        const { unstageDevice } = await import('./pipeline.ts');
+        await unstageDevice(plugin, record, services, signal);
+      },
+    },
+  );
 }

@@ -45,23 +45,38 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   secret,
 ];
 
-/** The work that makes this volume ready.
- *  @throws VolumeSetupError naming a source that isn't served, and for a volume without any or with two */
-export function bindVolume(volume: Volume): SetUp {
-  const { name: _, ...sources } = volume;
-  const set = Object.entries(sources)
-    .filter(([, spec]) => spec !== undefined && spec !== null)
-    .map(([source]) => source);
-  const [source] = set;
-  if (source === undefined) throw new VolumeSetupError('no volume source is set');
-  if (set.length > 1) {
-    throw new VolumeSetupError(`more than one volume source is set: ${set.join(', ')}`);
-  }
-  const setUp = bindFrom(POD_SOURCES, sources);
-  if (setUp !== undefined) return setUp;
-  throw new VolumeSetupError(`this agent can't mount volumes of source ${source}`);
+/** What the manager needs of all sources. */
+export interface SourceTable {
+  /** The work that makes this volume ready.
+   *  @throws VolumeSetupError naming a source that isn't served, and for a volume without any or with two */
+  bind(volume: Volume): SetUp;
+  /** By the field that selects it, for what was left on disk. */
+  plugin(name: string): SourcePlugin | undefined;
 }
 
-/** Every source by the field that selects it, for what was left on disk. */
-export const sourcePlugin = (name: string): SourcePlugin | undefined =>
-  [...POD_SOURCES, ...PERSISTENT_SOURCES].find((plugin) => plugin.name === name);
+/** @param persistent those that are reached through claims only or as well */
+export function createSourceTable(
+  pod: readonly SourcePlugin[],
+  persistent: readonly SourcePlugin[],
+): SourceTable {
+  return {
+    bind(volume) {
+      const { name: _, ...sources } = volume;
+      const set = Object.entries(sources)
+        .filter(([, spec]) => spec !== undefined && spec !== null)
+        .map(([source]) => source);
+      const [source] = set;
+      if (source === undefined) throw new VolumeSetupError('no volume source is set');
+      if (set.length > 1) {
+        throw new VolumeSetupError(`more than one volume source is set: ${set.join(', ')}`);
+      }
+      const setUp = bindFrom(pod, sources);
+      if (setUp !== undefined) return setUp;
+      throw new VolumeSetupError(`this agent can't mount volumes of source ${source}`);
+    },
+    plugin: (name) => [...pod, ...persistent].find((plugin) => plugin.name === name),
+  };
+}
+
+/** Those that this agent serves. */
+export const SOURCES: SourceTable = createSourceTable(POD_SOURCES, PERSISTENT_SOURCES);

@@ -21,6 +21,10 @@ export interface StageRecord {
 export interface PublishRecord {
   readonly source: string;
   readonly volumeName: string;
+  /** As given to `SourceRequest.dir` last. */
+  readonly dirName?: string;
+  /** The pod has it as a raw device. */
+  readonly block?: boolean;
   /** The staged volume that it is a part of, if it is. */
   readonly uniqueName?: string;
   readonly state: UndoState;

@@ -1,0 +1,115 @@
+/** The work for one volume of one pod, independent of what was done before. */
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { ActualVolume, DesiredVolume } from './decide.ts';
+import type { UseTracker } from './in-use.ts';
+import { volumeDir } from './layout.ts';
+import type { Mounter } from './mounter.ts';
+import { createRunProgram } from './programs/run-program.ts';
+import { VolumeSetupError } from './setup-error.ts';
+import type { SourceRequest, Undoable, UndoServices } from './sources/source.ts';
+import type { SourceTable } from './sources/table.ts';
+import type { Published } from './staging/published.ts';
+import type { Stager } from './staging/stager.ts';
+import { VolumeError, type VolumeHost } from './types.ts';
+
+export interface SetUpDeps {
+  readonly host: VolumeHost;
+  readonly services: UndoServices;
+  readonly inUse: UseTracker;
+  readonly sources: SourceTable;
+  readonly published: Pick<Published, 'keep'>;
+  readonly stager: Pick<Stager, 'stage'>;
+}
+
+/** Makes the volume ready. @throws VolumeSetupError, or what its source throws */
+export type SetUpVolume = (pod: Pod, desired: DesiredVolume, signal: AbortSignal) => Promise<ActualVolume>;
+
+/** @throws VolumeError */
+export function uidOf(pod: Pod): string {
+  const uid = pod.metadata?.uid;
+  if (uid !== undefined && uid !== '') return uid;
+  throw new VolumeError('the pod has no UID', { volumes: [] });
+}
+
+export function undoServices(host: VolumeHost, mounter: Mounter): UndoServices {
+  const { clock, vocabulary, csi, flexDrivers, devices = { dev: '/dev', sys: '/sys' } } = host;
+  return {
+    mounter,
+    clock,
+    run: host.run ?? createRunProgram(),
+    devices,
+    domain: vocabulary.domain,
+    ...(csi === undefined ? {} : { csi }),
+    ...(flexDrivers === undefined ? {} : { flexDrivers }),
+  };
+}
+
+export function createSetUp(deps: SetUpDeps): SetUpVolume {
+  const { host, services, inUse, sources, published, stager } = deps;
+  const { rootDir, allocatable, vocabulary, accountToken } = host;
+
+  /** What is kept of one request; where its directory is becomes known as it is asked for. */
+  function recordsOf(
+    podUID: string,
+    { name, block }: DesiredVolume,
+    signal: AbortSignal,
+  ): Pick<SourceRequest, 'dir' | 'undoable'> {
+    let place: { readonly dirName?: string; readonly block?: boolean } = block ? { block } : {};
+    return {
+      dir(dirName) {
+        const source = `${vocabulary.domain}~${dirName}`;
+        const dir = volumeDir(rootDir, { podUID, source, volumeName: name, block });
+        place = { ...place, dirName };
+        return dir;
+      },
+      undoable: (source): Undoable => ({
+        remember: (state) => published.keep(podUID, { source, volumeName: name, ...place, state }),
+        async stage(plan) {
+          const { uniqueName } = plan;
+          await published.keep(podUID, { source, volumeName: name, ...place, uniqueName });
+          return stager.stage(source, plan, signal);
+        },
+      }),
+    };
+  }
+
+  function requestFor(pod: Pod, desired: DesiredVolume, signal: AbortSignal): SourceRequest {
+    const podUID = uidOf(pod);
+    const security = pod.spec?.securityContext;
+    const { dir, undoable } = recordsOf(podUID, desired, signal);
+    return {
+      services: {
+        ...services,
+        objects: host.objectsOf?.(pod) ?? host.objects,
+        allocatable,
+        ...(host.emptyDirs === undefined ? {} : { emptyDirs: host.emptyDirs }),
+        ...(accountToken === undefined ? {} : { accountToken }),
+      },
+      pod,
+      namespace: pod.metadata?.namespace ?? 'default',
+      volumeName: desired.name,
+      dir,
+      use: (source) => inUse.use(podUID, source, signal),
+      fsGroup: security?.fsGroup,
+      fsGroupOnRootMismatch: security?.fsGroupChangePolicy === 'OnRootMismatch',
+      readOnly: false,
+      block: desired.block,
+      mountOptions: [],
+      undoable,
+      // Those of the source itself take their place as soon as it is known.
+      ...undoable('persistentVolumeClaim'),
+      signal,
+    };
+  }
+
+  return async (pod, desired, signal) => {
+    const { name, volume } = desired;
+    if (volume === undefined)
+      throw new VolumeSetupError('a container uses it, but the pod does not define it');
+    if (desired.block && desired.mounted)
+      throw new VolumeSetupError('is specified in volumeMounts and in volumeDevices');
+    signal.throwIfAborted();
+    const { changes, ...ready } = await sources.bind(volume)(requestFor(pod, desired, signal));
+    return { mounted: { name, ...ready }, changes };
+  };
+}
