@@ -13,7 +13,7 @@ export interface ObjectWatcherDeps {
   readonly objects: ObjectStore;
   readonly sources: Pick<SourceManager, 'onChange'>;
   readonly manager: PodManager;
-  readonly volumes: Pick<VolumeManager, 'refreshPod'>;
+  readonly volumes: Pick<VolumeManager, 'refreshPod' | 'retryPod'>;
   /** Tells of manifests that cannot be used. */
   readonly report: (desired: DesiredState) => void;
   readonly log: Logger;
@@ -41,6 +41,7 @@ export function createObjectWatcher(deps: ObjectWatcherDeps): void {
       concerns(pod) && objectReferences(pod).some((key: ObjectKey) => keys.has(formatObjectKey(key)));
     for (const worker of manager.workers().filter(({ pod }) => uses(pod))) {
       void refresh(worker.pod);
+      volumes.retryPod(worker.pod.metadata?.uid ?? '');
       worker.retry();
     }
   }

@@ -148,6 +148,7 @@ function createManager(
     warned: (pod, reason, message) => event(pod, 'Warning', reason, message),
     ...(server === undefined ? {} : { ended: server.ended }),
     updated: (pod) => {
+      volumes.retryPod(pod.metadata?.uid ?? '');
       volumes.refreshPod(pod).catch((err: unknown) => {
         log.warn({ err, pod: pod.metadata?.name }, 'Volumes were not refreshed');
       });
