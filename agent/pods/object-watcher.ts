@@ -37,8 +37,11 @@ export function createObjectWatcher(deps: ObjectWatcherDeps): void {
   /** @param concerns whether a pod uses objects from there */
   function renew(changed: readonly ObjectKey[], concerns: (pod: Pod) => boolean): void {
     const keys = new Set(changed.map(formatObjectKey));
-    const uses = (pod: Pod): boolean =>
-      concerns(pod) && objectReferences(pod).some((key: ObjectKey) => keys.has(formatObjectKey(key)));
+    // Which volume a claim leads to is no matter of the pod's: all that have claims look again.
+    const hasVolumes = changed.some(({ kind }) => kind === 'PersistentVolume');
+    const isChanged = (key: ObjectKey): boolean =>
+      keys.has(formatObjectKey(key)) || (hasVolumes && key.kind === 'PersistentVolumeClaim');
+    const uses = (pod: Pod): boolean => concerns(pod) && objectReferences(pod).some(isChanged);
     for (const worker of manager.workers().filter(({ pod }) => uses(pod))) {
       void refresh(worker.pod);
       volumes.retryPod(worker.pod.metadata?.uid ?? '');

@@ -11,6 +11,7 @@ import { type AdmissionLimits, OUT_OF_PODS, refusal } from '../admission/admit.t
 import { featureEnabled } from '../config/feature-gates.ts';
 import { runHandler } from '../hooks/lifecycle.ts';
 import { createImages } from '../images/create-images.ts';
+import { createEphemeralClaims, type EphemeralClaims } from '../objects/ephemeral-claims.ts';
 import { createObjectStore, type ObjectStore } from '../objects/store.ts';
 import { RuntimeView } from '../observe/runtime-view.ts';
 import { createWorkerFactory } from '../pods/factory.ts';
@@ -60,7 +61,9 @@ export async function createPodSide(
   const objects = createObjectStore({ log });
   const { rootDir } = config;
   const { allocatable } = settings;
-  const objectsOf = (pod: Pod): ObjectReader => (server?.owns(pod) === true ? server.objects : objects);
+  const claims = createEphemeralClaims({ objects, rootDir, log });
+  const objectsOf = (pod: Pod): ObjectReader =>
+    server?.owns(pod) === true ? server.objects : claims.readerFor(pod);
   const run = createRunProgram({ mounterPath: config.experimentalMounterPath });
   const volumes = createVolumeManager({
     rootDir,
@@ -104,7 +107,7 @@ export async function createPodSide(
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
     changed: base.changes.tell,
   });
-  const manager = createManager(base, { createWorker, records, volumes, server, event });
+  const manager = createManager(base, { createWorker, records, claims, volumes, server, event });
   const wakePod = (podUID: string): void =>
     manager
       .workers()
@@ -126,6 +129,7 @@ export async function createPodSide(
 interface ManagerParts {
   readonly createWorker: PodManagerDeps['createWorker'];
   readonly records: RecordStore;
+  readonly claims: EphemeralClaims;
   readonly volumes: VolumeManager;
   readonly server: ServerParts | undefined;
   readonly event: PodEvent;
@@ -133,7 +137,7 @@ interface ManagerParts {
 
 function createManager(
   base: Base,
-  { createWorker, records, volumes, server, event }: ManagerParts,
+  { createWorker, records, claims, volumes, server, event }: ManagerParts,
 ): PodManager {
   const { config, clock, log, settings, vocabulary } = base;
   const limits = { ...config, cores: settings.allocatable()['cpu'] ?? 1 };
@@ -143,7 +147,10 @@ function createManager(
     createWorker,
     versionOf: ({ metadata }) => `${metadata?.uid}/${metadata?.annotations?.[vocabulary.configHash]}`,
     changed: base.changes.tell,
-    forget: (podUID) => records.remove(podUID),
+    forget: async (podUID) => {
+      await records.remove(podUID);
+      await claims.release(podUID);
+    },
     refuse: createRefuse(limits, server),
     warned: (pod, reason, message) => event(pod, 'Warning', reason, message),
     ...(server === undefined ? {} : { ended: server.ended }),
