@@ -40,6 +40,7 @@ export interface ExpansionReports {
   finished(expansion: Expansion, signal: AbortSignal): Promise<void>;
   /** It is mounted for reading alone, and stays as it is. */
   readOnly(expansion: Expansion): void;
-  /** Growing failed while the volume is in use. */
-  failed(expansion: Expansion, error: Error): void;
+  /** Growing failed.
+   *  @param isUsed pods have the volume as it is, and nobody else tells of it */
+  failed(expansion: Expansion, error: Error, isUsed: boolean): void;
 }
