@@ -17,7 +17,7 @@ export interface SetUpDeps {
   readonly services: UndoServices;
   readonly inUse: UseTracker;
   readonly sources: SourceTable;
-  readonly published: Pick<Published, 'keep'>;
+  readonly published: Pick<Published, 'keep' | 'of'>;
   readonly stager: Pick<Stager, 'stage'>;
 }
 
@@ -46,7 +46,7 @@ export function undoServices(host: VolumeHost, mounter: Mounter): UndoServices {
 
 export function createSetUp(deps: SetUpDeps): SetUpVolume {
   const { host, services, inUse, sources, published, stager } = deps;
-  const { rootDir, allocatable, vocabulary, accountToken } = host;
+  const { rootDir, allocatable, vocabulary, accountToken, expander } = host;
 
   /** What is kept of one request; where its directory is becomes known as it is asked for. */
   function recordsOf(
@@ -64,6 +64,10 @@ export function createSetUp(deps: SetUpDeps): SetUpVolume {
       },
       undoable: (source): Undoable => ({
         remember: (state) => published.keep(podUID, { source, volumeName: name, ...place, state }),
+        async remembered() {
+          const records = await published.of(podUID);
+          return records.find((record) => record.volumeName === name && record.source === source)?.state;
+        },
         async stage(plan) {
           const { uniqueName } = plan;
           await published.keep(podUID, { source, volumeName: name, ...place, uniqueName });
@@ -84,6 +88,7 @@ export function createSetUp(deps: SetUpDeps): SetUpVolume {
         allocatable,
         ...(host.emptyDirs === undefined ? {} : { emptyDirs: host.emptyDirs }),
         ...(accountToken === undefined ? {} : { accountToken }),
+        ...(expander === undefined ? {} : { expander }),
       },
       pod,
       namespace: pod.metadata?.namespace ?? 'default',
@@ -108,8 +113,12 @@ export function createSetUp(deps: SetUpDeps): SetUpVolume {
       throw new VolumeSetupError('a container uses it, but the pod does not define it');
     if (desired.block && desired.mounted)
       throw new VolumeSetupError('is specified in volumeMounts and in volumeDevices');
+    const { persistentVolumeClaim, ephemeral } = volume;
+    if (desired.block && (persistentVolumeClaim ?? ephemeral) === undefined)
+      throw new VolumeSetupError('only volumes of claims can be used in volumeDevices');
     signal.throwIfAborted();
-    const { changes, ...ready } = await sources.bind(volume)(requestFor(pod, desired, signal));
-    return { mounted: { name, ...ready }, changes };
+    const ready = await sources.bind(volume)(requestFor(pod, desired, signal));
+    const { changes, look, expand: _, ...mounted } = ready;
+    return { mounted: { name, ...mounted }, changes, ...(look === undefined ? {} : { look }) };
   };
 }

@@ -7,6 +7,7 @@ import type { MessageInput } from '#cri/message.ts';
 import type { MountedVolume } from '#volumes/types.ts';
 import type { ContainerKind } from '../../observe/types.ts';
 import { containerCommand } from './command.ts';
+import { containerDevices } from './devices.ts';
 import { containerHash } from './hash.ts';
 import { containerAnnotations, containerLabels, type Owner } from './labels.ts';
 import { containerMounts } from './mounts.ts';
@@ -62,6 +63,8 @@ export function makeContainerConfig(input: ContainerInput): ContainerResult {
   if (security.kind === 'error') return failure(security.message);
   const mounts = containerMounts({ ...input, seLinux: settings.seLinux });
   if (mounts.kind === 'error') return failure(mounts.message);
+  const devices = containerDevices(input);
+  if (devices.kind === 'error') return failure(devices.message);
   const { stdin = false, stdinOnce = false, tty = false } = container;
   const config: MessageInput<ContainerConfig> = {
     metadata: { name: container.name, attempt: input.attempt },
@@ -70,7 +73,7 @@ export function makeContainerConfig(input: ContainerInput): ContainerResult {
     workingDir: container.workingDir ?? '',
     envs: [...input.env].map(([key, value]) => ({ key, value })),
     mounts: mounts.mounts,
-    devices: input.devices ?? [],
+    devices: [...(input.devices ?? []), ...devices.devices],
     labels: containerLabels(input.owner, pod, container.name),
     annotations: containerAnnotations(input.owner, pod, {
       ...container,
