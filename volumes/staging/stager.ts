@@ -53,6 +53,7 @@ export function createStager(deps: StagerDeps): Stager {
     const plugin = deps.plugin(record.source);
     if (plugin === undefined) throw new VolumeSetupError(`nobody knows its source ${record.source} any more`);
     const folder = folders.open(path, record);
+    await plugin.beforeUnstage?.(record, folder, services, signal);
     await releaseMount(folder, signal);
     await plugin.unstage?.(record, folder, services, signal);
   }
