@@ -18,8 +18,26 @@ export interface HelperMount {
   readonly fileSystem: string;
 }
 
+/** A helper program that ran and did not mount. */
+export class MountHelperError extends VolumeSetupError {
+  constructor(message: string) {
+    super(message);
+    this.name = 'MountHelperError';
+  }
+}
+
+export interface MountProgram {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** What is mounted, for people. */
+  readonly source: string;
+  readonly fileSystem: string;
+}
+
 type MountServices = Pick<SourceServices, 'mounter' | 'run'>;
 
+/** The file systems that the kernel knows. */
+export const KERNEL_LIST = '/proc/filesystems';
 /** Helpers try for about two minutes themselves and know best why they failed. */
 const MOUNT_TIMEOUT_MS = 140_000;
 
@@ -62,31 +80,35 @@ export async function runMountHelper(
   dir: string,
   signal: AbortSignal,
 ): Promise<void> {
-  const program = `mount.${type}`;
   const args = [source, dir, ...(options.length === 0 ? [] : ['-o', options.join(',')])];
+  await runMountProgram({ run }, { program: `mount.${type}`, args, source, fileSystem }, signal);
+}
+
+/** The same for a program that wants other arguments. @throws as `runMountHelper` */
+export async function runMountProgram(
+  { run }: Pick<SourceServices, 'run'>,
+  { program, args, ...what }: MountProgram,
+  signal: AbortSignal,
+): Promise<void> {
   const result = await run(program, args, { signal, timeoutMs: MOUNT_TIMEOUT_MS });
-  if (result.code !== 0) throw await mountFailure({ program, source, fileSystem }, result);
+  if (result.code !== 0) throw await mountFailure({ program, ...what }, result);
 }
 
 /** Why a mount failed, in words for the pod's author. */
-export async function mountFailure(
-  {
-    program,
-    source,
-    fileSystem,
-  }: { readonly program: string; readonly source: string; readonly fileSystem: string },
+async function mountFailure(
+  { program, source, fileSystem }: Omit<MountProgram, 'args'>,
   result: ProgramResult,
-): Promise<VolumeSetupError> {
+): Promise<MountHelperError> {
   const words = `${source} could not be mounted: ${failText(program, result)}`;
   // The kernel has tried to load the module by now.
   const known = await knowsFileSystem(fileSystem);
-  return new VolumeSetupError(
+  return new MountHelperError(
     known ? words : `${words}; the kernel of this node does not know the file system ${fileSystem}`,
   );
 }
 
 /** Whether the kernel lists the file system; true where the list can't be read. */
-export async function knowsFileSystem(name: string, list = '/proc/filesystems'): Promise<boolean> {
+export async function knowsFileSystem(name: string, list: string = KERNEL_LIST): Promise<boolean> {
   try {
     const lines = (await readFile(list, 'utf8')).split('\n');
     return lines.some((line) => line.split('\t').at(-1)?.trim() === name);

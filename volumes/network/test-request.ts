@@ -8,7 +8,7 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { MountInfo } from '../mountinfo.ts';
 import type { ProgramResult, RunProgram } from '../programs/contract.ts';
 import type { ReadyVolume, SourceFields, SourcePlugin, SourceRequest } from '../sources/source.ts';
-import type { UndoState } from '../staging/contract.ts';
+import type { StageFolder, StagePlan, UndoState } from '../staging/contract.ts';
 
 /** What a program was run with. */
 export interface ProgramCall {
@@ -27,6 +27,8 @@ export interface TestRequest extends AsyncDisposable {
   readonly calls: readonly ProgramCall[];
   readonly unmounted: readonly string[];
   readonly remembered: readonly UndoState[];
+  /** Unique names. */
+  readonly staged: readonly string[];
   /** Mounts at these paths; tests may add some. */
   readonly mounts: MountInfo[];
   readonly secrets: Map<string, Secret>;
@@ -77,6 +79,7 @@ export async function createTestRequest(behave: Behaviour = () => undefined): Pr
   const calls: ProgramCall[] = [];
   const unmounted: string[] = [];
   const remembered: UndoState[] = [];
+  const staged: string[] = [];
   const mounts: MountInfo[] = [];
   const secrets = new Map<string, Secret>();
   const endpoints = new Map<string, Endpoints>();
@@ -90,7 +93,17 @@ export async function createTestRequest(behave: Behaviour = () => undefined): Pr
   };
   const undoable = {
     remember: async (state: UndoState) => void remembered.push(state),
-    stage: unserved,
+    stage: async ({ uniqueName, stage }: StagePlan) => {
+      staged.push(uniqueName);
+      const folder: StageFolder = {
+        path: join(base, 'stage'),
+        globalMount: join(base, 'stage', 'globalmount'),
+        save: async () => undefined,
+        saved: {},
+      };
+      await stage(folder, request.signal);
+      return folder;
+    },
   };
   const request: SourceRequest = {
     services: {
@@ -128,6 +141,7 @@ export async function createTestRequest(behave: Behaviour = () => undefined): Pr
     calls,
     unmounted,
     remembered,
+    staged,
     mounts,
     secrets,
     endpoints,

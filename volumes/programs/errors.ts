@@ -45,7 +45,9 @@ const SECRET =
 /** Everything that is no printable character, line ends included. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
-const tidy = (text: string): string => text.replaceAll(SECRET, '$1…').replaceAll(UNPRINTABLE, ' ').trim();
+/** One printable line, without what looks secret. */
+export const tidy = (text: string): string =>
+  text.replaceAll(SECRET, '$1…').replaceAll(UNPRINTABLE, ' ').trim();
 
 function lastLines(text: string): string {
   const lines = text

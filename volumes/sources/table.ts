@@ -2,46 +2,55 @@
 import type { Volume } from '#api/schema/gen/core-v1.ts';
 import { VolumeSetupError } from '../setup-error.ts';
 import { azureFile } from './azure-file.ts';
+import { cephfs } from './cephfs.ts';
 import { configMap } from './config-map.ts';
 import { csi } from './csi.ts';
 import { downwardAPI } from './downward-api.ts';
 import { emptyDir } from './empty-dir.ts';
 import { createEphemeral } from './ephemeral.ts';
 import { flexVolume } from './flex-volume.ts';
+import { glusterfs } from './glusterfs.ts';
 import { hostPath } from './host-path.ts';
 import { iscsi } from './iscsi.ts';
 import { local } from './local.ts';
 import { nfs } from './nfs.ts';
 import { createPersistentVolumeClaim } from './persistent-volume-claim.ts';
 import { projected } from './projected.ts';
+import { quobyte } from './quobyte.ts';
 import { secret } from './secret.ts';
 import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
 
 /** Sources that a PersistentVolume may have. */
 export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
   azureFile,
+  cephfs,
   csi,
   flexVolume,
+  glusterfs,
   hostPath,
   iscsi,
   local,
   nfs,
+  quobyte,
 ];
 
 /** Sources that a pod's volume may have. */
 export const POD_SOURCES: readonly SourcePlugin[] = [
   azureFile,
+  cephfs,
   configMap,
   csi,
   downwardAPI,
   emptyDir,
   createEphemeral(PERSISTENT_SOURCES),
   flexVolume,
+  glusterfs,
   hostPath,
   iscsi,
   nfs,
   createPersistentVolumeClaim(PERSISTENT_SOURCES),
   projected,
+  quobyte,
   secret,
 ];
 
