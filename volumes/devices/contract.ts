@@ -23,6 +23,9 @@ export interface DeviceServices {
   readonly namespace: string;
   /** The PersistentVolume through which the source was reached. */
   readonly persistentVolume: PersistentVolume | undefined;
+  /** The device as `node.status.volumesAttached` has it: a path or, of some clouds, a number. Absent where nobody
+   *  tells the node. */
+  readonly attachedAs?: string | undefined;
   /** Waits until one of the paths leads to a block device. Driven by events of the folders, for 30 s at most.
    *  @returns the device itself, no link, such as `/dev/sdb`
    *  @throws VolumeSetupError naming what was waited for */

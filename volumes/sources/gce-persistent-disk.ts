@@ -1,0 +1,39 @@
+/** gcePersistentDisk: a disk of Google's cloud. Spec: document 3, 2.3. */
+import { byId, waitForDisk } from '../devices/attached-disk.ts';
+import type { DevicePlugin } from '../devices/contract.ts';
+import { defineDeviceSource } from '../devices/define-source.ts';
+import { checkFsType, checkName, checkPartition } from '../devices/fields.ts';
+import type { SourcePlugin } from './source.ts';
+
+const NAME = 'the name of a disk';
+
+export const gcePlugin: DevicePlugin<'gcePersistentDisk'> = {
+  name: 'gcePersistentDisk',
+  about: {
+    summary: 'A persistent disk of Google Compute Engine that is attached to the machine.',
+    use: 'both',
+    block: true,
+    mountOptions: true,
+    notes: ['The disk is found by the names that udev gives it; the agent itself attaches nothing.'],
+  },
+  dirName: 'gce-pd',
+
+  identify(spec, domain) {
+    const name = checkName('gcePersistentDisk.pdName', spec.pdName, NAME);
+    const partition = checkPartition('gcePersistentDisk.partition', spec.partition);
+    return {
+      uniqueName: `${domain}/gce-pd/${name}`,
+      fsType: checkFsType('gcePersistentDisk.fsType', spec.fsType),
+      readOnly: spec.readOnly === true,
+      ...(partition === undefined ? {} : { partition }),
+    };
+  },
+
+  attach(spec, services, _save, signal) {
+    const name = checkName('gcePersistentDisk.pdName', spec.pdName, NAME);
+    const links = byId(services.paths, `google-${name}`, `scsi-0Google_PersistentDisk_${name}`);
+    return waitForDisk(services, links, signal);
+  },
+};
+
+export const gcePersistentDisk: SourcePlugin = defineDeviceSource(gcePlugin);
