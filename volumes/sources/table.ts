@@ -1,57 +1,75 @@
 /** Every volume source that this agent serves. */
 import type { Volume } from '#api/schema/gen/core-v1.ts';
 import { VolumeSetupError } from '../setup-error.ts';
+import { awsElasticBlockStore } from './aws-elastic-block-store.ts';
+import { azureDisk } from './azure-disk.ts';
 import { azureFile } from './azure-file.ts';
 import { cephfs } from './cephfs.ts';
+import { cinder } from './cinder.ts';
 import { configMap } from './config-map.ts';
 import { csi } from './csi.ts';
 import { downwardAPI } from './downward-api.ts';
 import { emptyDir } from './empty-dir.ts';
 import { createEphemeral } from './ephemeral.ts';
 import { flexVolume } from './flex-volume.ts';
+import { gcePersistentDisk } from './gce-persistent-disk.ts';
 import { glusterfs } from './glusterfs.ts';
 import { hostPath } from './host-path.ts';
 import { iscsi } from './iscsi.ts';
 import { local } from './local.ts';
 import { nfs } from './nfs.ts';
 import { createPersistentVolumeClaim } from './persistent-volume-claim.ts';
+import { photonPersistentDisk } from './photon-persistent-disk.ts';
 import { projected } from './projected.ts';
 import { quobyte } from './quobyte.ts';
 import { secret } from './secret.ts';
+import { vsphereVolume } from './vsphere-volume.ts';
 import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
 
 /** Sources that a PersistentVolume may have. */
 export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
+  awsElasticBlockStore,
+  azureDisk,
   azureFile,
   cephfs,
+  cinder,
   csi,
   flexVolume,
+  gcePersistentDisk,
   glusterfs,
   hostPath,
   iscsi,
   local,
   nfs,
+  photonPersistentDisk,
   quobyte,
+  vsphereVolume,
 ];
 
 /** Sources that a pod's volume may have. */
 export const POD_SOURCES: readonly SourcePlugin[] = [
+  awsElasticBlockStore,
+  azureDisk,
   azureFile,
   cephfs,
+  cinder,
   configMap,
   csi,
   downwardAPI,
   emptyDir,
   createEphemeral(PERSISTENT_SOURCES),
   flexVolume,
+  gcePersistentDisk,
   glusterfs,
   hostPath,
   iscsi,
   nfs,
   createPersistentVolumeClaim(PERSISTENT_SOURCES),
+  photonPersistentDisk,
   projected,
   quobyte,
   secret,
+  vsphereVolume,
 ];
 
 /** What the manager needs of all sources. */
