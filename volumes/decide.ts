@@ -18,6 +18,8 @@ export interface ActualVolume {
   readonly mounted: MountedVolume;
   /** Its content can change while it is mounted. */
   readonly changes: boolean;
+  /** Looks after it, once in a while as long as the pod has it. */
+  readonly look?: (signal: AbortSignal) => Promise<void>;
 }
 
 export type VolumeOperation =

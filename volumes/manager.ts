@@ -13,6 +13,7 @@ import {
 } from './decide.ts';
 import { createUseTracker, type UseTracker } from './in-use.ts';
 import { checkName, subPathsDir, subPathTarget } from './layout.ts';
+import { createLookAfter } from './look-after.ts';
 import { createMounter, type Mounter } from './mounter.ts';
 import { createPodTasks, type PodTasks, until } from './pod-tasks.ts';
 import { podsOnDisk } from './pods-on-disk.ts';
@@ -81,6 +82,7 @@ export function createVolumeManager(
   const { inUse, setUp, undo, recover } = createWork(host, mounter, parts);
   const attempts = createAttempts({ clock });
   const tasks = createPodTasks();
+  const lookAfter = createLookAfter({ attempts, tasks, log });
   const actual = new Map<string, Map<string, ActualVolume>>();
 
   const volumesOf = (podUID: string): ReadonlyMap<string, ActualVolume> => actual.get(podUID) ?? new Map();
@@ -143,6 +145,7 @@ export function createVolumeManager(
     },
 
     async refreshPod(pod) {
+      lookAfter(uidOf(pod), volumesOf(uidOf(pod)));
       const operations = decideRefresh(desiredVolumes(pod), volumesOf(uidOf(pod)));
       await execute(pod, operations, new AbortController().signal);
     },

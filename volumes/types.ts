@@ -6,6 +6,7 @@ import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { CsiVolumes } from './csi/contract.ts';
 import type { DevicePaths } from './devices/contract.ts';
+import type { Expander } from './expansion/expander.ts';
 import type { FlexDrivers } from './flex/drivers.ts';
 import type { RunProgram } from './programs/contract.ts';
 
@@ -39,6 +40,8 @@ export interface VolumeHost {
   /** Where devices show up; `/dev` and `/sys` by default. */
   readonly devices?: DevicePaths;
   readonly emptyDirs?: EmptyDirOptions;
+  /** Lets volumes grow whose claims have become larger. Absent where nobody keeps claims. */
+  readonly expander?: Expander;
   /** Allocatable amounts by resource name in base units (cores, bytes), for downward API defaults. */
   readonly allocatable: () => Readonly<Record<string, number>>;
 }

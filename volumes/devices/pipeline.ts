@@ -3,6 +3,7 @@
 import { constants } from 'node:fs';
 import { mkdir, open } from 'node:fs/promises';
 import { bindDevice, bindMount } from '../bind.ts';
+import type { ExpandRequest } from '../expansion/contract.ts';
 import { setOwnership } from '../ownership.ts';
 import { errorCode, unlessCode, VolumeSetupError } from '../setup-error.ts';
 import type { ReadyVolume, SourceFields, SourceRequest, UndoServices } from '../sources/source.ts';
@@ -10,6 +11,7 @@ import type { StageFolder, StageRecord, UndoState } from '../staging/contract.ts
 import type { DevicePlugin, DeviceServices, DeviceVolume } from './contract.ts';
 import { formatAndMount } from './format-and-mount.ts';
 import { waitForPartition } from './partition.ts';
+import { growFileSystem, rescanDevice } from './resize.ts';
 import { createDeviceWaiter } from './wait-for-device.ts';
 
 /** Keys of this file in a state that is the source's otherwise. */
@@ -81,6 +83,18 @@ async function stage<K extends keyof SourceFields>(
   await formatAndMount({ mounter, run, paths: devices }, mount, signal);
 }
 
+/** The device is as large as whoever serves it says; its file system follows. */
+async function expandDevice(
+  request: SourceRequest,
+  folder: StageFolder,
+  { signal }: ExpandRequest,
+): Promise<void> {
+  const { mounter, run, devices } = request.services;
+  const device = folder.saved[DEVICE] ?? '';
+  await rescanDevice(devices.sys, device);
+  await growFileSystem({ mounter, run, paths: devices }, { device, target: folder.globalMount }, signal);
+}
+
 /** Makes a volume of such a source ready for its pod.
  *  @throws VolumeSetupError, SyscallError, or what the source throws */
 export async function setUpDevice<K extends keyof SourceFields>(work: DeviceWork<K>): Promise<ReadyVolume> {
@@ -94,14 +108,17 @@ export async function setUpDevice<K extends keyof SourceFields>(work: DeviceWork
   const readOnly = volume.readOnly || request.readOnly;
   if (request.block) {
     await bindDevice(mounter, folder.saved[DEVICE] ?? '', target);
-    return { hostPath: target, readOnly, seLinuxRelabel: false, changes: false };
+    // What grows is the device itself, by others.
+    const expand = (): Promise<void> => Promise.resolve();
+    return { hostPath: target, readOnly, seLinuxRelabel: false, changes: false, expand };
   }
   if (request.fsGroup !== undefined && !readOnly) {
     const ownership = { gid: request.fsGroup, readOnly, onRootMismatch: request.fsGroupOnRootMismatch };
     await setOwnership(mounter.syscalls, folder.globalMount, ownership, request.signal);
   }
   await bindMount(mounter, { source: folder.globalMount, target, readOnly });
-  return { hostPath: target, readOnly, seLinuxRelabel: true, changes: false };
+  const expand = (wanted: ExpandRequest): Promise<void> => expandDevice(request, folder, wanted);
+  return { hostPath: target, readOnly, seLinuxRelabel: true, changes: false, expand };
 }
 
 /** The kernel lends a device to one owner alone: nobody who has it mounted, wherever.

@@ -1,4 +1,6 @@
 /** Makes a mounted file system as large as its device. */
+import { writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import type { Mounter } from '../mounter.ts';
 import type { RunProgram } from '../programs/contract.ts';
 import { failText } from '../programs/errors.ts';
@@ -42,6 +44,15 @@ export function decideGrowth(fsType: string, { device, target }: Growing): GrowC
     default:
       return undefined;
   }
+}
+
+/** Lets the kernel ask a SCSI disk anew how large it is; others tell by themselves. Never rejects.
+ *  @param sys `/sys` */
+export async function rescanDevice(sys: string, device: string): Promise<void> {
+  // Without permission, or for a disk of another kind, it stays as it is known.
+  await writeFile(join(sys, 'class/block', basename(device), 'device/rescan'), '1', { flag: 'r+' }).catch(
+    () => undefined,
+  );
 }
 
 /** Whether the device has room that its file system does not use, as far as the device itself tells. */

@@ -23,7 +23,12 @@ export interface ClaimUse extends PersistentVolumeClaimVolumeSource {
   readonly check?: (claim: PersistentVolumeClaim) => void;
 }
 
-async function findVolume(request: SourceRequest, use: ClaimUse): Promise<PersistentVolume> {
+interface Found {
+  readonly claim: PersistentVolumeClaim;
+  readonly volume: PersistentVolume;
+}
+
+async function findVolume(request: SourceRequest, use: ClaimUse): Promise<Found> {
   const { namespace } = request;
   const { claimName } = use;
   const { objects } = request.services;
@@ -38,7 +43,7 @@ async function findVolume(request: SourceRequest, use: ClaimUse): Promise<Persis
     throw new VolumeSetupError(`${what} is bound to PersistentVolume ${volumeName}, which was not found`);
   }
   checkBinding(what, claim, volume, namespace);
-  return volume;
+  return { claim, volume };
 }
 
 function checkBinding(
@@ -103,16 +108,29 @@ export async function setUpClaim(
   use: ClaimUse,
   request: SourceRequest,
 ): Promise<ReadyVolume> {
-  const persistentVolume = await findVolume(request, use);
+  const { claim, volume: persistentVolume } = await findVolume(request, use);
   checkMode(request, persistentVolume);
   await request.use(persistentVolume.spec ?? {});
   const setUp = bindSource(plugins, persistentVolume);
-  return setUp({
+  const ready = await setUp({
     ...request,
     persistentVolume,
     readOnly: request.readOnly || use.readOnly === true,
     mountOptions: persistentVolume.spec?.mountOptions ?? [],
   });
+  return followGrowth(request, { claim, volume: persistentVolume }, ready);
+}
+
+/** Lets the volume grow first, if it has to, and again as long as the pod has it. */
+async function followGrowth(
+  { services, pod, signal }: SourceRequest,
+  found: Found,
+  ready: ReadyVolume,
+): Promise<ReadyVolume> {
+  const { expand, readOnly } = ready;
+  const { expander, objects } = services;
+  if (expander === undefined || expand === undefined) return ready;
+  return { ...ready, look: await expander.follow({ pod, ...found, readOnly, expand }, objects, signal) };
 }
 
 /** @param plugins the sources that a PersistentVolume may have */

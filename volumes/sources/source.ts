@@ -6,6 +6,7 @@ import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { CsiVolumes } from '../csi/contract.ts';
 import type { DevicePaths } from '../devices/contract.ts';
 import type { Expand } from '../expansion/contract.ts';
+import type { Expander } from '../expansion/expander.ts';
 import type { FlexDrivers } from '../flex/drivers.ts';
 import type { Mounter } from '../mounter.ts';
 import type { RunProgram } from '../programs/contract.ts';
@@ -46,6 +47,8 @@ export interface SourceServices extends UndoServices {
   readonly allocatable: () => Readonly<Record<string, number>>;
   /** Absent where nobody issues tokens. */
   readonly accountToken?: AccountTokenOf;
+  /** Absent where nobody keeps claims. */
+  readonly expander?: Expander;
 }
 
 /** What a source keeps on disk, so that it can be undone without the pod. */
@@ -97,6 +100,8 @@ export interface ReadyVolume {
   readonly changes: boolean;
   /** Lets it grow on the node. Absent where nothing of that is the node's matter. */
   readonly expand?: Expand;
+  /** Looks after it, once in a while as long as the pod has it. */
+  readonly look?: (signal: AbortSignal) => Promise<void>;
 }
 
 /** Makes the volume ready; repeating it is harmless and repairs what is missing.
