@@ -2,6 +2,7 @@
  *  `node scripts/gen.ts` writes; `--check` only compares and fails on a difference. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { renderVolumesPage } from '#volumes/sources/docs.ts';
 import { type AgentConfigFacts, renderAgentConfig } from './gen/agent-config.ts';
 import { type PackageFact, renderApiPackage } from './gen/api-types.ts';
 import type { GeneratedFile } from './gen/file.ts';
@@ -39,10 +40,12 @@ function agentConfigFiles(): readonly GeneratedFile[] {
   return renderAgentConfig({ flags, fields, gates });
 }
 
+const volumeFiles = (): readonly GeneratedFile[] => [{ path: 'docs/volumes.md', text: renderVolumesPage() }];
+
 function main(): void {
   const check = process.argv.includes('--check');
   const stale: string[] = [];
-  for (const file of [...apiTypeFiles(), ...protoFiles(), ...agentConfigFiles()]) {
+  for (const file of [...apiTypeFiles(), ...protoFiles(), ...agentConfigFiles(), ...volumeFiles()]) {
     const target = join(root, file.path);
     if (check) {
       if (!existsSync(target) || readFileSync(target, 'utf8') !== file.text) stale.push(file.path);

@@ -49,6 +49,7 @@ const PACKAGES: Readonly<Record<string, string>> = {
   setquota: 'quota',
   showmount: 'nfs-common',
   'systemd-run': 'systemd',
+  tee: 'coreutils',
   tune2fs: 'e2fsprogs',
   udevadm: 'udev',
   umount: 'mount',
