@@ -11,6 +11,7 @@ import { csi } from './csi.ts';
 import { downwardAPI } from './downward-api.ts';
 import { emptyDir } from './empty-dir.ts';
 import { createEphemeral } from './ephemeral.ts';
+import { fc } from './fc.ts';
 import { flexVolume } from './flex-volume.ts';
 import { gcePersistentDisk } from './gce-persistent-disk.ts';
 import { glusterfs } from './glusterfs.ts';
@@ -34,6 +35,7 @@ export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
   cephfs,
   cinder,
   csi,
+  fc,
   flexVolume,
   gcePersistentDisk,
   glusterfs,
@@ -58,6 +60,7 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   downwardAPI,
   emptyDir,
   createEphemeral(PERSISTENT_SOURCES),
+  fc,
   flexVolume,
   gcePersistentDisk,
   glusterfs,
