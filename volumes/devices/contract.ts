@@ -62,8 +62,8 @@ export interface DevicePlugin<K extends keyof SourceFields> {
     save: (state: UndoState) => Promise<void>,
     signal: AbortSignal,
   ): Promise<string>;
-  /** Undoes `attach` from what it saved last, when nothing has the device mounted. Harmless when it is done already.
-   *  Absent where others detach. */
+  /** Undoes `attach` from what it saved last, when nothing has the device mounted; not called when it saved nothing.
+   *  Harmless when it is done already. Absent where others detach. */
   detach?(
     state: UndoState,
     services: Pick<DeviceServices, 'run' | 'paths'>,

@@ -18,6 +18,8 @@ import { createDeviceWaiter } from './wait-for-device.ts';
 const OWN = '@';
 const MODE = '@mode';
 const DEVICE = '@device';
+/** The source saved something: there may be something to detach. */
+const BEGUN = '@begun';
 
 type Mode = 'raw' | 'mounted';
 
@@ -57,10 +59,10 @@ async function bringDevice<K extends keyof SourceFields>(
 ): Promise<string> {
   const mode: Mode = request.block ? 'raw' : 'mounted';
   checkMode(folder.saved, mode);
-  await folder.save({ ...folder.saved, [MODE]: mode });
+  if (folder.saved[MODE] !== mode) await folder.save({ ...folder.saved, [MODE]: mode });
   const services = deviceServices(request);
   const save = (state: UndoState): Promise<void> =>
-    folder.save({ ...sourceState(state), ...ownState(folder.saved) });
+    folder.save({ ...sourceState(state), ...ownState(folder.saved), [BEGUN]: 'yes' });
   const disk = await plugin.attach(spec, services, save, signal);
   const { clock, devices } = request.services;
   const device = await waitForPartition({ clock, paths: devices }, disk, volume.partition, signal);
@@ -141,7 +143,7 @@ export async function unstageDevice<K extends keyof SourceFields>(
   { run, devices }: UndoServices,
   signal: AbortSignal,
 ): Promise<void> {
-  const { [DEVICE]: device } = state;
+  const { [DEVICE]: device, [BEGUN]: begun } = state;
   if (device !== undefined) await checkUnused(device);
-  await plugin.detach?.(sourceState(state), { run, paths: devices }, signal);
+  if (begun !== undefined) await plugin.detach?.(sourceState(state), { run, paths: devices }, signal);
 }
