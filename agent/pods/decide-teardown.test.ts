@@ -40,6 +40,18 @@ const ROWS: readonly Row[] = [
     ['killContainer s1-0 PodFinished 20s'],
   ],
   [
+    'ends what is left of a pod with the grace that its end leaves it',
+    {
+      intent: { kind: 'run' },
+      pod: sidecars,
+      observed: observation([one], container('s1'), ended('a')),
+      progress: progress({
+        terminal: { phase: 'Failed', reason: 'Evicted', message: '', gracePeriodSeconds: 1 },
+      }),
+    },
+    ['killContainer s1-0 PodFinished 1s'],
+  ],
+  [
     'ends apps before sidecars',
     { pod: sidecars, observed: observation([one], container('a'), container('s2'), container('s1')) },
     ['killContainer a-0 PodDeleted 7s'],

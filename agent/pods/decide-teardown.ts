@@ -44,8 +44,8 @@ function nextToKill(input: DecideInput, alive: readonly ObservedContainer[]): re
 function kill(input: DecideInput, container: ObservedContainer): PodAction {
   const { intent, progress, pod } = input;
   const reason: KillReason = intent.kind === 'remove' ? 'PodDeleted' : 'PodFinished';
-  const gracePeriodSeconds =
-    intent.kind === 'remove' ? intent.gracePeriodSeconds : (pod.spec?.terminationGracePeriodSeconds ?? 30);
+  const own = progress.terminal?.gracePeriodSeconds ?? pod.spec?.terminationGracePeriodSeconds ?? 30;
+  const gracePeriodSeconds = intent.kind === 'remove' ? intent.gracePeriodSeconds : own;
   const message = progress.terminal?.message ?? '';
   return { kind: 'killContainer', container, reason, message, gracePeriodSeconds };
 }

@@ -16,6 +16,8 @@ export interface TerminalPhase {
   readonly phase: 'Succeeded' | 'Failed';
   readonly reason: string;
   readonly message: string;
+  /** Time in which its containers may end by themselves; the pod's own unless given. */
+  readonly gracePeriodSeconds?: number;
 }
 
 export interface ProbeVerdict {

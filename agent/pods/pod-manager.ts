@@ -61,6 +61,7 @@ interface Slot {
 const DEFAULT_GRACE_SECONDS = 30;
 
 /** In the field's words. */
+const EVICTED = 'Evicted';
 const PREEMPTED = { reason: 'Preempting', message: 'Preempted in order to admit critical pod' };
 
 export class PodManager {
@@ -131,6 +132,15 @@ export class PodManager {
 
   workers(): readonly PodWorker[] {
     return [...this.#slots.values()].flatMap(({ active }) => active?.worker ?? []);
+  }
+
+  /** Ends a pod that takes more than it may. It stays to be seen, and does not run again under this version.
+   *  Resolves when it is kept that it has ended. */
+  async evict(podUID: string, message: string, gracePeriodSeconds: number): Promise<void> {
+    const worker = this.workers().find(({ pod }) => pod.metadata?.uid === podUID);
+    if (worker === undefined) return;
+    this.#deps.warned?.(worker.pod, EVICTED, message);
+    await worker.finish({ phase: 'Failed', reason: EVICTED, message, gracePeriodSeconds });
   }
 
   #slotOf(pod: Pod): Slot {

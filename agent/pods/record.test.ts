@@ -10,7 +10,7 @@ const record: PodRecord = {
   },
   origin: { source: 'file', location: '/m/web.yaml', document: '1' },
   startedAtMs: 5,
-  terminal: { phase: 'Failed', reason: 'Evicted', message: 'gone' },
+  terminal: { phase: 'Failed', reason: 'Evicted', message: 'gone', gracePeriodSeconds: 1 },
 };
 
 let dir: string;

@@ -120,7 +120,13 @@ function parseOrigin(value: unknown): ManifestOrigin {
 function parseTerminal(value: unknown): TerminalPhase | undefined {
   if (!isObject(value)) return undefined;
   const phase = value['phase'] === 'Succeeded' ? 'Succeeded' : 'Failed';
-  return { phase, reason: String(value['reason']), message: String(value['message']) };
+  const { gracePeriodSeconds } = value;
+  return {
+    phase,
+    reason: String(value['reason']),
+    message: String(value['message']),
+    ...(typeof gracePeriodSeconds === 'number' ? { gracePeriodSeconds } : {}),
+  };
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

@@ -322,8 +322,9 @@ export class PodWorker {
     }
   }
 
-  async #finish({ phase, reason, message }: TerminalPhase): Promise<void> {
-    this.#terminal = { phase, reason, message };
+  async #finish({ phase, reason, message, gracePeriodSeconds }: TerminalPhase): Promise<void> {
+    const grace = gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds };
+    this.#terminal = { phase, reason, message, ...grace };
     await this.#deps.save({ terminal: this.#terminal });
   }
 

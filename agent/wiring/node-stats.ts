@@ -1,14 +1,10 @@
 /** What the node's server tells of resources, wired. */
 import { readFile, readlink, stat, statfs } from 'node:fs/promises';
 import { release } from 'node:os';
-import { join } from 'node:path';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
-import { podDir, VOLUMES } from '#volumes/layout.ts';
-import { createDiskUsage } from '#volumes/usage/disk-usage.ts';
+import { deviceNumbers } from '#volumes/usage/device-numbers.ts';
+import type { DiskUsage } from '#volumes/usage/disk-usage.ts';
 import { spaceIn } from '#volumes/usage/fs-space.ts';
-import type { PodFolders } from '#volumes/usage/protocol.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
-import { podLogDir } from '../logs/paths.ts';
 import { osImageOf } from '../registration/machine/os-release.ts';
 import { createCadvisor } from '../server/node/stats/cadvisor-look.ts';
 import { createCgroups } from '../server/node/stats/cgroups/cgroups.ts';
@@ -27,15 +23,10 @@ export interface NodeStatsParts {
   readonly collect: CollectSummary;
   /** Text of `/metrics/cadvisor`. */
   readonly cadvisor: () => Promise<string>;
-  readonly close: () => void;
 }
 
-/** A device's numbers, as the C library parts them. */
-function deviceNumbers(dev: number): string {
-  const id = BigInt(dev);
-  const major = ((id >> 8n) & 0xfffn) | ((id >> 32n) & ~0xfffn);
-  const minor = (id & 0xffn) | ((id >> 12n) & ~0xffn);
-  return `${major}:${minor & 0xffffffffn}`;
+export interface NodeStatsSources extends Pick<PodSide, 'manager'> {
+  readonly disk: DiskUsage;
 }
 
 const readText = (path: string): Promise<string> => readFile(path, 'utf8');
@@ -61,24 +52,13 @@ function systemCgroups(config: AgentConfig, agentName: string): readonly SystemC
   );
 }
 
-function podFolders({ rootDir, podLogsDir }: AgentConfig, { metadata }: Pod): readonly PodFolders[] {
-  const { uid = '', name = '', namespace = '' } = metadata ?? {};
-  if (uid === '') return [];
-  const logsDir = podLogDir(podLogsDir, { namespace, name, podUID: uid });
-  return [{ uid, volumesDir: join(podDir(rootDir, uid), VOLUMES), logsDir }];
-}
-
 export async function createNodeStats(
-  { config, clock, log, node, vocabulary, settings }: Base,
+  { config, clock, node, vocabulary, settings }: Base,
   { connection, imageConnection, view }: RuntimeSide,
-  { manager }: PodSide,
+  { manager, disk }: NodeStatsSources,
 ): Promise<NodeStatsParts> {
   const { runtime } = connection;
   const { rootDir } = config;
-  const disk = createDiskUsage(
-    { clock, log, pods: () => manager.entries().flatMap(({ pod }) => podFolders(config, pod)) },
-    { periodMs: config.volumeStatsAggPeriod },
-  );
   const processes = createProcesses({ runtime });
   const networks = createPodNetworks({ processes, readProc: readText, readLink: (path) => readlink(path) });
   const cgroups = createCgroups({ processes, readProc: readText });
@@ -131,5 +111,5 @@ export async function createNodeStats(
       },
     },
   );
-  return { collect, cadvisor, close: () => disk.close() };
+  return { collect, cadvisor };
 }

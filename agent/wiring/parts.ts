@@ -3,6 +3,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import { runAll } from './background.ts';
 import type { Base } from './base.ts';
+import { createDiskSide } from './disk-side.ts';
 import { createPodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import { startServers } from './servers.ts';
@@ -36,9 +37,14 @@ export async function runParts(
     ? await (await import('./api-side.ts')).createApiSide(base, runtimeSide, stop)
     : undefined;
   const podSide = await createPodSide(base, runtimeSide, apiSide?.parts);
-  const servers = await startServers(base, runtimeSide, podSide, apiSide?.access);
+  const disk = createDiskSide(base, { ...podSide, drivers: new Map() });
+  const servers = await startServers(base, runtimeSide, { ...podSide, disk: disk.usage }, apiSide?.access);
   const beside = await up();
-  const work = Promise.all([runAll(base, runtimeSide, podSide, stop), apiSide?.run(podSide, stop)]);
+  const work = Promise.all([
+    runAll(base, runtimeSide, podSide, stop),
+    apiSide?.run(podSide, stop),
+    disk.run(stop),
+  ]);
   // Work that ends with a fault ends the agent, to be started again; its pods run on.
   await Promise.race([aborted(stop), work]);
   beside.stopping();
@@ -49,6 +55,7 @@ export async function runParts(
     Promise.all([work, beside.until, podSide.manager.stopped(), podSide.execs.setUp()]),
   );
   await Promise.all(servers.map((server) => server.close()));
+  disk.usage.close();
   await apiSide?.[Symbol.asyncDispose]();
   runtimeSide.connection.close();
   runtimeSide.imageConnection.close();

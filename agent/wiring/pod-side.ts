@@ -5,8 +5,10 @@ import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import { createFlexDrivers } from '#volumes/flex/drivers.ts';
 import { createVolumeManager } from '#volumes/manager.ts';
+import type { RunProgram } from '#volumes/programs/contract.ts';
 import { createRunProgram } from '#volumes/programs/run-program.ts';
 import type { VolumeManager } from '#volumes/types.ts';
+import type { ProjectQuotas } from '#volumes/usage/project-quotas.ts';
 import { type AdmissionLimits, OUT_OF_PODS, refusal } from '../admission/admit.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import { runHandler } from '../hooks/lifecycle.ts';
@@ -32,6 +34,7 @@ import { createSourceManager, type SourceManager } from '../sources/manager.ts';
 import { createSourceReporter, type SourceReporter } from '../sources/report.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
+import { createEmptyDirs } from './empty-dirs.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import type { ServerParts } from './server-parts.ts';
 
@@ -47,6 +50,10 @@ export interface PodSide {
   readonly applied: AppliedStore;
   /** Commands under way in containers. */
   readonly execs: Pick<ExecCalls, 'setUp'>;
+  /** Runs programs of the system. */
+  readonly run: RunProgram;
+  /** Counts of emptyDir volumes that file systems keep, if they do. */
+  readonly quotas: ProjectQuotas | undefined;
 }
 
 /** @param server undefined for a standalone agent */
@@ -65,9 +72,11 @@ export async function createPodSide(
   const objectsOf = (pod: Pod): ObjectReader =>
     server?.owns(pod) === true ? server.objects : claims.readerFor(pod);
   const run = createRunProgram({ mounterPath: config.experimentalMounterPath });
+  const { options: emptyDirs, quotas } = await createEmptyDirs(base);
   const volumes = createVolumeManager({
     rootDir,
     run,
+    emptyDirs,
     flexDrivers: createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: base.node }),
     objects,
     objectsOf,
@@ -123,7 +132,7 @@ export async function createPodSide(
     log,
     ...(server === undefined ? {} : { server }),
   });
-  return { manager, objects, volumes, probes, records, memory, sources, applied, execs };
+  return { manager, objects, volumes, probes, records, memory, sources, applied, execs, run, quotas };
 }
 
 interface ManagerParts {

@@ -14,7 +14,7 @@ import { attachUrl, execUrl, portForwardUrl } from '../server/stream-urls.ts';
 import { parseKindWord } from '../sources/applied.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
-import type { NodeStatsParts } from './node-stats.ts';
+import type { NodeStatsParts, NodeStatsSources } from './node-stats.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 
@@ -31,15 +31,12 @@ export interface ServerAccess {
 export async function startServers(
   base: Base,
   runtimeSide: RuntimeSide,
-  podSide: PodSide,
+  podSide: PodSide & Pick<NodeStatsSources, 'disk'>,
   access?: ServerAccess,
 ): Promise<readonly Pick<RunningServer, 'close'>[]> {
   const { config, log } = base;
   const stats = createStatsOnce(base, runtimeSide, podSide);
-  const servers: Pick<RunningServer, 'close'>[] = [
-    await startLocalApi(base, runtimeSide, podSide, stats.get),
-    stats,
-  ];
+  const servers: Pick<RunningServer, 'close'>[] = [await startLocalApi(base, runtimeSide, podSide, stats)];
   if (config.healthzPort > 0) {
     const { healthzBindAddress: address, healthzPort: port } = config;
     servers.push(await serveHttp({ log, routes: healthRoutes() }, { kind: 'tcp', address, port }));
@@ -47,32 +44,25 @@ export async function startServers(
   if (runsNodeServer(config, base.origins, access !== undefined)) {
     // It takes memory that a node without it has better uses for.
     const { startNode } = await import('./node-server.ts');
-    servers.push(await startNode(base, runtimeSide, podSide, access, await stats.get()));
+    servers.push(await startNode(base, runtimeSide, podSide, access, await stats()));
   }
   return servers;
 }
 
-interface StatsOnce {
-  readonly get: () => Promise<NodeStatsParts>;
-  readonly close: () => Promise<void>;
-}
-
 /** Loaded when somebody asks for the first time. */
-function createStatsOnce(base: Base, runtimeSide: RuntimeSide, podSide: PodSide): StatsOnce {
+function createStatsOnce(
+  base: Base,
+  runtimeSide: RuntimeSide,
+  sources: NodeStatsSources,
+): () => Promise<NodeStatsParts> {
   let made: Promise<NodeStatsParts> | undefined;
   const make = async (): Promise<NodeStatsParts> => {
     const { createNodeStats } = await import('./node-stats.ts');
-    return createNodeStats(base, runtimeSide, podSide);
+    return createNodeStats(base, runtimeSide, sources);
   };
-  return {
-    get() {
-      made ??= make();
-      return made;
-    },
-    async close() {
-      const parts = await made;
-      parts?.close();
-    },
+  return () => {
+    made ??= make();
+    return made;
   };
 }
 
@@ -80,7 +70,7 @@ function startLocalApi(
   base: Base,
   { connection, identity, view }: RuntimeSide,
   { manager, objects, sources, applied }: PodSide,
-  stats: StatsOnce['get'],
+  stats: () => Promise<NodeStatsParts>,
 ): Promise<RunningServer> {
   const { config, log, vocabulary } = base;
   const { podLogsDir } = config;

@@ -4,7 +4,7 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { createDiskUsage } from './disk-usage.ts';
 import type { Apart, MeasureTask } from './protocol.ts';
 
-const POD = { uid: 'u', volumesDir: '/v', logsDir: '/l' };
+const POD = { uid: 'u', volumesDir: '/v', devicesDir: '/d', logsDir: '/l' };
 const SPACE = { capacityBytes: 9, availableBytes: 8, usedBytes: 1, inodes: 5, inodesFree: 4 };
 const VOLUME = {
   podUID: 'u',

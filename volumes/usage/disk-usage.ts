@@ -39,8 +39,8 @@ export interface DiskUsageOptions {
   readonly periodMs: number;
 }
 
-const isOf = ({ volumesDir, logsDir }: PodFolders, path: string): boolean =>
-  path.startsWith(`${volumesDir}/`) || path.startsWith(`${logsDir}/`);
+const isOf = ({ volumesDir, devicesDir, logsDir }: PodFolders, path: string): boolean =>
+  [volumesDir, devicesDir, logsDir].some((dir) => path.startsWith(`${dir}/`));
 
 /** Who asks is not held up longer than this. */
 const LONGEST_WAIT_MS = 1000;

@@ -110,8 +110,12 @@ export function wayOf(
   return { kind: 'fileSystem', device: mount.device };
 }
 
-function volumesOf(pod: PodFolders, mounts: MountTable, asked: ReadonlySet<string>): readonly Place[] {
-  const { volumesDir: dir } = pod;
+function volumesIn(
+  dir: string,
+  podUID: string,
+  mounts: MountTable,
+  asked: ReadonlySet<string>,
+): readonly Place[] {
   // As the mount table has it.
   const real = realPath(dir);
   return foldersIn(dir).flatMap((source) => {
@@ -119,7 +123,7 @@ function volumesOf(pod: PodFolders, mounts: MountTable, asked: ReadonlySet<strin
     return inside(join(dir, source)).flatMap(({ name, isDirectory }): readonly Place[] => {
       const path = join(dir, source, name);
       const way = wayOf(join(real, source, name), isDirectory, mounts, isAsked);
-      return way === undefined ? [] : [{ podUID: pod.uid, of: 'volume', name, source, path, way }];
+      return way === undefined ? [] : [{ podUID, of: 'volume', name, source, path, way }];
     });
   });
 }
@@ -139,6 +143,11 @@ export function findPlaces({ pods, skipped, asked }: MeasureTask, mounts: MountT
   const left = new Set(skipped);
   const drivers = new Set(asked);
   return pods
-    .flatMap((pod) => [...volumesOf(pod, mounts, drivers), ...logsOf(pod)])
+    .flatMap((pod) => [
+      ...volumesIn(pod.volumesDir, pod.uid, mounts, drivers),
+      // Of a device nobody knows more than its size.
+      ...volumesIn(pod.devicesDir, pod.uid, mounts, new Set()),
+      ...logsOf(pod),
+    ])
     .filter(({ path }) => !left.has(path));
 }

@@ -101,7 +101,7 @@ test('createQuotaMeasure tells the counted folders of the pods that are asked fo
   await quotas.adopt(path);
   const space = { capacityBytes: 9, availableBytes: 8, usedBytes: 1, inodes: 5, inodesFree: 4 };
   const measure = createQuotaMeasure({ quotas, spaceOf: () => Promise.resolve(space) });
-  const pod = { uid: 'u', volumesDir: join(root, 'volumes'), logsDir: '/l' };
+  const pod = { uid: 'u', volumesDir: join(root, 'volumes'), devicesDir: '/d', logsDir: '/l' };
   expect(await measure.measure([{ ...pod, volumesDir: '/other' }])).toEqual([]);
   expect(await measure.measure([pod])).toEqual([
     {

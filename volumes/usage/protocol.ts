@@ -6,6 +6,8 @@ export interface PodFolders {
   readonly uid: string;
   /** Holds a folder for each source, and in it one for each volume. */
   readonly volumesDir: string;
+  /** The same for raw devices. */
+  readonly devicesDir: string;
   /** Holds a folder for each container. */
   readonly logsDir: string;
 }

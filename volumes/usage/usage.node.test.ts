@@ -95,12 +95,13 @@ test('createDiskUsage tells the size of a raw device that is bound into a pod', 
   const { stdout } = await run('losetup', ['--find', '--show', image]);
   const device = stdout.trim();
   onTestFinished(async () => void (await run('losetup', ['--detach', device])));
-  const dir = join(root, 'volumes/x~local-volume');
+  const dir = join(root, 'devices/x~local-volume');
   await mkdir(dir, { recursive: true });
   await writeFile(join(dir, 'raw'), '');
   await run('mount', ['--bind', device, join(dir, 'raw')]);
   onTestFinished(async () => void (await run('umount', [join(dir, 'raw')])));
-  const folders = { uid: 'u', volumesDir: join(root, 'volumes'), logsDir: join(root, 'logs') };
+  const [volumesDir, devicesDir, logsDir] = [join(root, 'v'), join(root, 'devices'), join(root, 'logs')];
+  const folders = { uid: 'u', volumesDir, devicesDir, logsDir };
   const usage = createDiskUsage(
     { clock: systemClock, log: silentLogger, pods: () => [folders] },
     { periodMs: 60_000 },
@@ -121,7 +122,11 @@ test('createDiskUsage measures volumes and logs in a thread of its own', async (
   await writeFile(join(logsDir, 'c/0.log'), 'x'.repeat(5000));
   await onTmpfs(join(volumesDir, 'x~secret/s'));
   const usage = createDiskUsage(
-    { clock: systemClock, log: silentLogger, pods: () => [{ uid: 'u', volumesDir, logsDir }] },
+    {
+      clock: systemClock,
+      log: silentLogger,
+      pods: () => [{ uid: 'u', volumesDir, devicesDir: join(root, 'd'), logsDir }],
+    },
     { periodMs: 60_000 },
   );
   onTestFinished(() => usage.close());
