@@ -28,7 +28,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'scripts',
   ],
   bench: ['api-machinery', 'cri-proto', 'agent', 'control-plane-lite', 'testing', 'scripts', 'packaging'],
-  scripts: ['api-machinery', 'cri-proto', 'agent'],
+  scripts: ['api-machinery', 'cri-proto', 'volumes', 'agent'],
 };
 
 const ALIASES: Readonly<Record<string, string>> = {
