@@ -2,11 +2,12 @@
 import { mkdir } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
-import { isNotFound } from '#cri/errors.ts';
+import { isCriError, isNotFound } from '#cri/errors.ts';
+import { type Expand, ExpansionRefusedError } from '../expansion/contract.ts';
 import type { MountInfo } from '../mountinfo.ts';
 import { setOwnership } from '../ownership.ts';
 import type { ReadyVolume, SourceRequest, UndoServices } from '../sources/source.ts';
-import type { PublishRecord } from '../staging/contract.ts';
+import type { PublishRecord, UndoState } from '../staging/contract.ts';
 import { podAttributes, tokenAttributes } from './attributes.ts';
 import { callDriver, secretsFor } from './call.ts';
 import type { CsiVolumes, Driver } from './contract.ts';
@@ -36,24 +37,44 @@ async function mountAt({ request, target }: Publishing): Promise<MountInfo | und
   return (await request.services.mounter.list()).findLast(({ mountPoint }) => mountPoint === target);
 }
 
-function ready({ readOnly, target, object }: Publishing, mount: MountInfo | undefined): ReadyVolume {
+function ready(publishing: Publishing, mount: MountInfo | undefined, stagingTargetPath: string): ReadyVolume {
+  const { readOnly, target, object, volume } = publishing;
   const labelled = [...(mount?.options ?? []), ...(mount?.superOptions ?? [])].includes('seclabel');
   return {
     hostPath: target,
     readOnly,
     seLinuxRelabel: labelled && !readOnly,
     changes: object?.spec.requiresRepublish === true,
+    ...(volume.kind === 'persistent' ? { expand: expander(publishing, stagingTargetPath) } : {}),
+  };
+}
+
+/** Grows the volume on the node, where the driver does that. */
+function expander({ volume, csi, use, target }: Publishing, stagingTargetPath: string): Expand {
+  return async ({ sizeBytes, signal }) => {
+    const driver = csi.drivers.get(volume.driver);
+    if (!driver.capabilities.has('EXPAND_VOLUME')) return;
+    await callDriver(driver, async (node) => {
+      const request = {
+        volumeId: volume.handle,
+        volumePath: target,
+        capacityRange: { requiredBytes: BigInt(sizeBytes) },
+        stagingTargetPath,
+        volumeCapability: capabilityOf(volume, use, driver, csi.gates),
+      };
+      await node.nodeExpandVolume(request, { signal }).catch((cause: unknown) => {
+        if (!isCriError(cause, 'FailedPrecondition')) throw cause;
+        throw new ExpansionRefusedError(`CSI driver ${driver.name}: ${cause.message}`, { cause });
+      });
+    });
   };
 }
 
 /** Volumes that an earlier run made ready, as far as the driver need not hear of them again; undefined for others. */
-export async function readyBefore(
-  publishing: Publishing,
-  finished: boolean,
-): Promise<ReadyVolume | undefined> {
-  if (!finished || publishing.object?.spec.requiresRepublish === true) return undefined;
+export async function readyBefore(publishing: Publishing, kept: UndoState): Promise<ReadyVolume | undefined> {
+  if (kept['ready'] === undefined || publishing.object?.spec.requiresRepublish === true) return undefined;
   const mount = await mountAt(publishing);
-  return mount === undefined ? undefined : ready(publishing, mount);
+  return mount === undefined ? undefined : ready(publishing, mount, kept['staging'] ?? '');
 }
 
 async function attributesFor({ volume, object, csi, request }: Publishing): Promise<Record<string, string>> {
@@ -87,7 +108,8 @@ export async function publishVolume(
     secretsFor(request, volume.publishSecret),
     attributesFor(publishing),
   ]);
-  const known = { driver: volume.driver, volumeHandle: volume.handle };
+  const { stagingTargetPath } = staged;
+  const known = { driver: volume.driver, volumeHandle: volume.handle, staging: stagingTargetPath };
   const before = await mountAt(publishing);
   // A volume that is published again is in use meanwhile.
   if (before === undefined) await request.remember(known);
@@ -97,7 +119,7 @@ export async function publishVolume(
       {
         volumeId: volume.handle,
         publishContext: staged.publishContext,
-        stagingTargetPath: staged.stagingTargetPath,
+        stagingTargetPath,
         targetPath: target,
         volumeCapability: capabilityOf(volume, use, driver, csi.gates),
         readonly: readOnly,
@@ -109,7 +131,7 @@ export async function publishVolume(
   );
   await giveGroup(publishing, driver);
   await request.remember({ ...known, ready: YES });
-  return ready(publishing, await mountAt(publishing));
+  return ready(publishing, await mountAt(publishing), stagingTargetPath);
 }
 
 /** Has the driver take the volume away from the pod. */

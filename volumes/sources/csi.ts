@@ -102,8 +102,7 @@ async function setUpVolume(volume: CsiVolume, request: SourceRequest): Promise<R
     target: targetOf(request.dir(CSI_DIR), request.block),
     request,
   };
-  const kept = await request.remembered?.();
-  const before = await readyBefore(publishing, kept?.['ready'] !== undefined);
+  const before = await readyBefore(publishing, (await request.remembered?.()) ?? {});
   if (before !== undefined) return before;
   checkLifecycle(volume, object);
   const driver = csi.drivers.get(volume.driver);

@@ -1,0 +1,89 @@
+/** Starts drivers of the tests as processes, and ends them. */
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import {
+  callsFile,
+  type Misdeed,
+  misdeedFile,
+  type RecordedCall,
+  readNotes,
+  registeredFile,
+  type TestDriverOptions,
+} from './driver-options.ts';
+
+export interface TestDriver extends AsyncDisposable {
+  readonly options: TestDriverOptions;
+  /** The calls so far, also those of an earlier process. */
+  calls(): Promise<readonly RecordedCall[]>;
+  /** Names of the calls but those that ask for information, and statistics. */
+  methods(): Promise<readonly string[]>;
+  /** What the agent said of its registration. */
+  registrations(): Promise<readonly { readonly pluginRegistered: boolean; readonly error: string }[]>;
+  misbehave(misdeed: Misdeed): Promise<void>;
+  /** Resolves when the process has ended by itself. */
+  readonly ended: Promise<unknown>;
+  /** Kills it; its sockets stay. */
+  kill(): Promise<void>;
+  /** Starts it again after it ended. @param changes of its options */
+  restart(changes?: Partial<TestDriverOptions>): Promise<void>;
+  /** Removes the socket by which it registered, as a driver that is uninstalled. */
+  unregister(): Promise<void>;
+}
+
+const QUIET: ReadonlySet<string> = new Set([
+  'GetInfo',
+  'NotifyRegistrationStatus',
+  'NodeGetInfo',
+  'NodeGetCapabilities',
+  'NodeGetVolumeStats',
+]);
+
+async function spawnDriver(options: TestDriverOptions): Promise<ChildProcess> {
+  const program = join(import.meta.dirname, 'driver.ts');
+  const child = spawn(process.execPath, [program, JSON.stringify(options)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const early = once(child, 'exit').then(() => {
+    throw new Error('the driver ended before it was ready');
+  });
+  await Promise.race([once(child.stdout, 'data'), early]);
+  early.catch(() => undefined);
+  return child;
+}
+
+/** Resolves when it serves. */
+export async function startTestDriver(given: TestDriverOptions): Promise<TestDriver> {
+  let options = given;
+  let child = await spawnDriver(options);
+  const { dataDir, registryDir, name } = given;
+
+  async function kill(): Promise<void> {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  }
+
+  const calls = (): Promise<readonly RecordedCall[]> => readNotes(callsFile(dataDir));
+  return {
+    get options() {
+      return options;
+    },
+    calls,
+    methods: async () => (await calls()).map(({ method }) => method).filter((method) => !QUIET.has(method)),
+    registrations: () => readNotes(registeredFile(dataDir)),
+    misbehave: (misdeed) => writeFile(misdeedFile(dataDir), JSON.stringify(misdeed)),
+    get ended() {
+      return once(child, 'exit');
+    },
+    kill,
+    async restart(changes = {}) {
+      await kill();
+      options = { ...options, ...changes };
+      child = await spawnDriver(options);
+    },
+    unregister: () => rm(join(registryDir, `${name}-reg.sock`), { force: true }),
+    [Symbol.asyncDispose]: kill,
+  };
+}
