@@ -23,6 +23,7 @@ import { createPersistentVolumeClaim } from './persistent-volume-claim.ts';
 import { photonPersistentDisk } from './photon-persistent-disk.ts';
 import { projected } from './projected.ts';
 import { quobyte } from './quobyte.ts';
+import { rbd } from './rbd.ts';
 import { secret } from './secret.ts';
 import { vsphereVolume } from './vsphere-volume.ts';
 import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
@@ -45,6 +46,7 @@ export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
   nfs,
   photonPersistentDisk,
   quobyte,
+  rbd,
   vsphereVolume,
 ];
 
@@ -71,6 +73,7 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   photonPersistentDisk,
   projected,
   quobyte,
+  rbd,
   secret,
   vsphereVolume,
 ];
