@@ -9,15 +9,10 @@ import { unmountUnder } from '#agent/runtime/managed/purge.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { createTempDir } from '../testing/temp.ts';
 import { eventually } from '../testing/wait.ts';
+import { type CommandResult, outputOf, within } from './command.ts';
 import { cachedRootfs } from './rootfs.ts';
 
 const execute = promisify(execFile);
-
-export interface CommandResult {
-  readonly exitCode: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 export interface Machine extends AsyncDisposable {
   /** Its root folder as the host sees it. */
@@ -71,9 +66,7 @@ export async function bootMachine(): Promise<Machine> {
   }
 
   async function run(argv: readonly string[], timeoutMs?: number): Promise<string> {
-    const result = await attempt(argv, timeoutMs);
-    if (result.exitCode === 0) return result.stdout;
-    throw new Error(`${argv.join(' ')} ended with ${result.exitCode}: ${result.stderr}${result.stdout}`);
+    return outputOf(argv, await attempt(argv, timeoutMs));
   }
 
   async function goDown(verb: string): Promise<number> {
@@ -179,16 +172,6 @@ function enter(leader: number, argv: readonly string[], timeoutMs: number): Prom
       },
     );
   });
-}
-
-async function within<T>(promise: Promise<T>, timeoutMs: number, message: string): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(message)), timeoutMs);
-  try {
-    return await Promise.race([promise, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 async function topCgroups(): Promise<ReadonlySet<string>> {

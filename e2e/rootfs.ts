@@ -1,10 +1,10 @@
 /** The root file system of the end-to-end test: a minimal Debian with systemd and what nodeagent needs.
  *  Made once by debootstrap and kept in .cache/; every machine gets a copy of its own. */
 import { execFile } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
-import { join, resolve } from 'node:path';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { cachedFolder } from './cache.ts';
 
 const run = promisify(execFile);
 const SUITE = 'bookworm';
@@ -39,19 +39,8 @@ const BUILD_TIMEOUT_MS = 600_000;
 
 /** Folder of the cached system, built first when the recipe changed or there is none. Needs root and, for building,
  *  a Debian mirror: NODEAGENT_DEBIAN_MIRROR, or the one that debootstrap uses by itself. */
-export async function cachedRootfs(): Promise<string> {
-  const recipe = createHash('sha256')
-    .update(JSON.stringify([SUITE, PACKAGES, DISABLED]))
-    .digest('hex');
-  const cache = resolve(import.meta.dirname, '..', '.cache');
-  const folder = join(cache, `rootfs-${recipe.slice(0, 12)}`);
-  if (await isFilled(folder)) return folder;
-  await mkdir(cache, { recursive: true });
-  const partial = `${folder}.partial`;
-  await rm(partial, { recursive: true, force: true });
-  await build(partial);
-  await rename(partial, folder);
-  return folder;
+export function cachedRootfs(): Promise<string> {
+  return cachedFolder('rootfs', [SUITE, PACKAGES, DISABLED], build);
 }
 
 async function build(folder: string): Promise<void> {
@@ -77,13 +66,4 @@ async function build(folder: string): Promise<void> {
   await writeFile(join(folder, 'etc/hostname'), 'node1\n');
   // Logs must outlive a reboot for the test to read them.
   await mkdir(join(folder, 'var/log/journal'), { recursive: true });
-}
-
-async function isFilled(folder: string): Promise<boolean> {
-  try {
-    return (await readdir(folder)).length > 0;
-  } catch {
-    // Not built yet.
-    return false;
-  }
 }

@@ -47,6 +47,9 @@ need_test() {
   need systemd-container 'boots a system with systemd for the end-to-end test' has systemd-nspawn
   need debootstrap 'makes that system' has debootstrap
   need util-linux 'enters that system' has nsenter
+  need qemu-system-x86 'runs a machine with a kernel of its own' has qemu-system-x86_64
+  need qemu-utils 'makes disks for that machine' has qemu-img
+  need e2fsprogs 'makes file systems' has mkfs.ext4
   need etcd-server 'one of the stores of control-plane-lite' has etcd
   need kubernetes-client 'the stock client that control-plane-lite has to please' has kubectl
   need openssl 'makes the certificates of its test' has openssl

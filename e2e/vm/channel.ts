@@ -1,0 +1,62 @@
+/** Commands to the VM through a serial port that guest/host-commands.sh serves: lines with base64, any number of
+ *  commands at once. */
+import { createInterface } from 'node:readline';
+import type { Readable, Writable } from 'node:stream';
+import { type CommandResult, within } from '../command.ts';
+
+export interface Channel {
+  /** The system takes commands. */
+  readonly ready: Promise<void>;
+  /** Runs a shell script.
+   *  @throws Error when neither an answer nor the end of the time limit is told by the VM, as it hangs or is gone */
+  run(script: string, timeoutMs: number): Promise<CommandResult>;
+}
+
+/** What the VM may take longer than the limit that it was given. */
+const GRACE_MS = 20_000;
+/** Exit code of `timeout --signal=KILL`. */
+const KILLED = 137;
+
+/** @param ended tells why there will be no answers any more */
+export function createChannel(output: Writable, input: Readable, ended: Promise<string>): Channel {
+  const ready = Promise.withResolvers<void>();
+  const waiting = new Map<string, PromiseWithResolvers<CommandResult>>();
+  let last = 0;
+
+  createInterface({ input }).on('line', (line) => {
+    if (line === 'ready') return ready.resolve();
+    const [number = '', code = '', stdout = '', stderr = ''] = line.split(' ');
+    waiting.get(number)?.resolve({
+      exitCode: Number(code) === KILLED ? -1 : Number(code),
+      stdout: Buffer.from(stdout, 'base64').toString(),
+      stderr: Buffer.from(stderr, 'base64').toString(),
+    });
+    waiting.delete(number);
+  });
+  async function giveUp(): Promise<void> {
+    const error = new Error(await ended);
+    ready.reject(error);
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  }
+  void giveUp();
+  // Nobody may be waiting for it when a machine is switched off early.
+  ready.promise.catch(() => undefined);
+
+  return {
+    ready: ready.promise,
+    run(script, timeoutMs) {
+      last += 1;
+      const number = String(last);
+      const answer = Promise.withResolvers<CommandResult>();
+      waiting.set(number, answer);
+      output.write(`${number} ${timeoutMs / 1000} ${Buffer.from(script).toString('base64')}\n`);
+      return within(answer.promise, timeoutMs + GRACE_MS, `no answer from the VM to: ${script}`);
+    },
+  };
+}
+
+/** A command line of a shell that means these arguments. */
+export function quote(argv: readonly string[]): string {
+  return argv.map((word) => `'${word.replaceAll("'", String.raw`'\''`)}'`).join(' ');
+}

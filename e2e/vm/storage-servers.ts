@@ -1,0 +1,78 @@
+/** Servers of network storage in the VM: NFS, iSCSI with CHAP, and SMB for the name of an Azure account. The image has
+ *  them configured, tests start them. */
+import { execFile } from 'node:child_process';
+import { appendFile, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
+import type { Vm } from './vm.ts';
+
+export const NFS_EXPORT = '/srv/nfs';
+export const ISCSI_TARGET = 'iqn.2026-11.io.plat.test:disks';
+export const ISCSI_PORTAL = '127.0.0.1:3260';
+/** Logical units of the target, by what they are for. */
+export const ISCSI_UNITS = { fileSystem: 1, block: 2 } as const;
+export const CHAP = { username: 'initiator', password: 'only-for-tests-1' } as const;
+export const AZURE = { account: 'teststorage', key: 'b25seS1mb3ItdGVzdHM=', share: 'files' } as const;
+
+const SHARE_DIR = '/srv/share';
+const DISKS = { fileSystem: '/srv/disk-file-system', block: '/srv/disk-block' } as const;
+const START_TIMEOUT_MS = 120_000;
+
+/** Short, or a server that starts again keeps its clients waiting for 90 s. */
+const NFS_CONF = `[nfsd]
+grace-time=10
+lease-time=10
+`;
+
+const TARGET_CONF = `<target ${ISCSI_TARGET}>
+  incominguser ${CHAP.username} ${CHAP.password}
+  <backing-store ${DISKS.fileSystem}>
+    lun ${ISCSI_UNITS.fileSystem}
+  </backing-store>
+  <backing-store ${DISKS.block}>
+    lun ${ISCSI_UNITS.block}
+  </backing-store>
+</target>
+`;
+
+const SMB_CONF = `[global]
+  server role = standalone server
+  disable netbios = yes
+  interfaces = lo
+  load printers = no
+[${AZURE.share}]
+  path = ${SHARE_DIR}
+  read only = no
+`;
+
+const UNITS = ['nfs-server.service', 'tgt.service', 'smbd.service'];
+
+const FILES: Readonly<Record<string, string>> = {
+  'etc/exports': `${NFS_EXPORT} 127.0.0.1(rw,no_root_squash,no_subtree_check,insecure)\n`,
+  'etc/nfs.conf.d/test.conf': NFS_CONF,
+  'etc/tgt/conf.d/test.conf': TARGET_CONF,
+  'etc/samba/smb.conf': SMB_CONF,
+};
+
+const PREPARE = `mkdir -p ${NFS_EXPORT} ${SHARE_DIR}
+truncate -s 64M ${DISKS.fileSystem} ${DISKS.block}
+useradd --no-create-home ${AZURE.account}
+chown ${AZURE.account} ${SHARE_DIR}
+printf '%s\\n%s\\n' '${AZURE.key}' '${AZURE.key}' | smbpasswd -s -a ${AZURE.account}`;
+
+/** Configures them in the image's folder, where programs run at full speed. */
+export async function configureStorageServers(rootfs: string): Promise<void> {
+  for (const [path, text] of Object.entries(FILES)) {
+    await mkdir(dirname(join(rootfs, path)), { recursive: true });
+    await writeFile(join(rootfs, path), text);
+  }
+  await appendFile(join(rootfs, 'etc/hosts'), `127.0.0.1 ${AZURE.account}.file.core.windows.net\n`);
+  await promisify(execFile)('chroot', [rootfs, 'sh', '-euc', PREPARE]);
+}
+
+/** Starts them, now and whenever the VM boots. */
+export async function startStorageServers(vm: Vm): Promise<void> {
+  await vm.run(['systemctl', 'add-wants', 'multi-user.target', ...UNITS]);
+  await vm.run(['systemctl', 'start', ...UNITS], START_TIMEOUT_MS);
+  await vm.run(['sync']);
+}

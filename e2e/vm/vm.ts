@@ -1,0 +1,142 @@
+/** A virtual machine with a kernel of its own, emulated by QEMU: commands in it, reboot, power cut. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
+import { createTempDir } from '../../testing/temp.ts';
+import { type CommandResult, outputOf, within } from '../command.ts';
+import { type Channel, createChannel, quote } from './channel.ts';
+import { cachedVmImage, type VmImage } from './image.ts';
+
+export interface VmOptions {
+  /** Archive that the VM has as its second disk, `/dev/vdb`. */
+  readonly payload?: string;
+}
+
+export interface Vm extends AsyncDisposable {
+  /** File with what its console said. */
+  readonly consoleLog: string;
+  /** Runs a command in it and returns how it ended. */
+  try(argv: readonly string[], timeoutMs?: number): Promise<CommandResult>;
+  /** Runs a command in it and returns its output. @throws Error when it fails */
+  run(argv: readonly string[], timeoutMs?: number): Promise<string>;
+  /** Runs a shell script in it and returns its output. @throws Error when one of its commands fails */
+  sh(script: string, timeoutMs?: number): Promise<string>;
+  /** Writes a file in one step. */
+  write(path: string, content: string): Promise<void>;
+  /** Ends the VM as a power cut would: what was not on its disk is lost. Resolves when it is up again. */
+  cutPower(): Promise<void>;
+}
+
+const BOOT_TIMEOUT_MS = 120_000;
+const COMMAND_TIMEOUT_MS = 60_000;
+const MEMORY_MIB = 2048;
+const execute = promisify(execFile);
+
+interface Booted {
+  readonly qemu: ChildProcess;
+  readonly channel: Channel;
+  readonly ended: Promise<string>;
+}
+
+/** Boots a VM on an overlay of the cached disk. Resolves when it takes commands. */
+export async function bootVm(options: VmOptions = {}): Promise<Vm> {
+  const image = await cachedVmImage();
+  await using cleanup = new AsyncDisposableStack();
+  const dir = cleanup.use(await createTempDir('na-vm-'));
+  const overlay = `${dir.path}/disk`;
+  const consoleLog = `${dir.path}/console`;
+  await execute('qemu-img', ['create', '-q', '-f', 'qcow2', '-b', image.disk, '-F', 'raw', overlay]);
+  const argv = machine(image, await clockArguments(), { overlay, consoleLog, ...options });
+  let booted = start(argv);
+  cleanup.defer(() => end(booted));
+  await untilReady(booted, consoleLog);
+  const kept = cleanup.move();
+
+  const attempt = async (
+    command: readonly string[],
+    timeoutMs = COMMAND_TIMEOUT_MS,
+  ): Promise<CommandResult> => booted.channel.run(quote(command), timeoutMs);
+  const run = async (command: readonly string[], timeoutMs?: number): Promise<string> =>
+    outputOf(command, await attempt(command, timeoutMs));
+  const sh = (script: string, timeoutMs?: number): Promise<string> =>
+    run(['bash', '-euc', script], timeoutMs);
+
+  return {
+    consoleLog,
+    try: attempt,
+    run,
+    sh,
+    async write(path, content) {
+      const partial = path.replace(/[^/]*$/, '.$&');
+      const text = Buffer.from(content).toString('base64');
+      await sh(`base64 -d <<<${text} >${quote([partial])}; mv -f ${quote([partial, path])}`);
+    },
+    async cutPower() {
+      await end(booted);
+      booted = start(argv);
+      await untilReady(booted, consoleLog);
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** The kernel can't measure its clock on a busy host, and hangs then. The emulated processor counts as the host's. */
+async function clockArguments(): Promise<string> {
+  const mhz = /^cpu MHz\s*: ([0-9.]+)$/m.exec(await readFile('/proc/cpuinfo', 'utf8'))?.[1];
+  return mhz === undefined ? '' : `tsc=reliable tsc_early_khz=${Math.round(Number(mhz) * 1000)}`;
+}
+
+interface VmFiles extends VmOptions {
+  readonly overlay: string;
+  readonly consoleLog: string;
+}
+
+/** `cache=unsafe` spares the host the VM's flushes; what the VM flushed survives the end of QEMU all the same. */
+function machine(image: VmImage, clock: string, files: VmFiles): readonly string[] {
+  const { overlay, consoleLog, payload } = files;
+  const kernel = `console=ttyS0 loglevel=4 mitigations=off panic=-1 ${clock}`;
+  const groups: readonly (readonly string[])[] = [
+    ['-M', 'microvm,pcie=off,rtc=on', '-no-user-config', '-nodefaults', '-no-reboot', '-display', 'none'],
+    ['-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', String(MEMORY_MIB)],
+    ['-kernel', image.kernel, '-initrd', image.initrd, '-append', kernel],
+    ['-chardev', `file,id=console,path=${consoleLog},append=on`, '-serial', 'chardev:console'],
+    disk('system', `file=${overlay},format=qcow2,cache=unsafe`),
+    payload === undefined ? [] : disk('payload', `file=${payload},format=raw,readonly=on`),
+    ['-device', 'virtio-serial-device', '-chardev', 'stdio,id=commands,signal=off'],
+    ['-device', 'virtserialport,chardev=commands,name=commands'],
+  ];
+  return groups.flat();
+}
+
+function disk(id: string, drive: string): readonly string[] {
+  return ['-drive', `${drive},id=${id},if=none`, '-device', `virtio-blk-device,drive=${id}`];
+}
+
+function start(argv: readonly string[]): Booted {
+  const qemu = spawn('qemu-system-x86_64', [...argv], { stdio: ['pipe', 'pipe', 'pipe'] });
+  let complaints = '';
+  qemu.stderr.on('data', (part: Buffer) => {
+    complaints += part.toString();
+  });
+  // Commands to a VM that has just ended; their callers are told so.
+  qemu.stdin.on('error', () => undefined);
+  const ended = new Promise<string>((resolve) => {
+    qemu.once('error', (error) => resolve(`the VM did not start: ${error.message}`));
+    qemu.once('exit', (code, signal) => resolve(`the VM ended (${signal ?? code}): ${complaints}`));
+  });
+  return { qemu, ended, channel: createChannel(qemu.stdin, qemu.stdout, ended) };
+}
+
+async function untilReady(booted: Booted, consoleLog: string): Promise<void> {
+  try {
+    await within(booted.channel.ready, BOOT_TIMEOUT_MS, 'the VM did not come up');
+  } catch (thrown) {
+    const said = await readFile(consoleLog, 'utf8').catch(() => '');
+    throw new Error(`the VM did not boot; its console said:\n${said.slice(-4000)}`, { cause: thrown });
+  }
+}
+
+async function end(booted: Booted): Promise<void> {
+  if (booted.qemu.exitCode === null && booted.qemu.signalCode === null) booted.qemu.kill('SIGKILL');
+  await booted.ended;
+}
