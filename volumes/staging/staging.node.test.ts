@@ -55,7 +55,7 @@ describe('a staged volume', () => {
     expect(readFileSync(join(volumes[2]?.hostPath ?? '', 'f'), 'utf8')).toBe('shared');
     await manager.unmountPod('p3');
     expect(await stage.mountPoints()).toEqual([]);
-    expect(await stage.loops('d')).toEqual([]);
+    await stage.detached('d');
     expect(await stage.staged()).toEqual([]);
     expect(await manager.podsOnDisk()).toEqual([]);
   });
@@ -75,7 +75,7 @@ describe('a staged volume', () => {
     expect(await stage.staged()).toHaveLength(1);
     await stage.manager().unmountPod('p1');
     expect(await stage.mountPoints()).toEqual([]);
-    expect(await stage.loops('d')).toEqual([]);
+    await stage.detached('d');
     expect(await stage.staged()).toEqual([]);
   });
 
@@ -89,7 +89,7 @@ describe('a staged volume', () => {
     const next = stage.manager();
     await next.recover(never);
     expect(await stage.mountPoints()).toEqual([]);
-    expect(await stage.loops('d')).toEqual([]);
+    await stage.detached('d');
     expect(await stage.staged()).toEqual([]);
   });
 
@@ -108,7 +108,7 @@ describe('a staged volume', () => {
     await next.unmountPod('p1');
     await next.recover(never);
     expect(await stage.mountPoints()).toEqual([]);
-    expect(await stage.loops('d')).toEqual([]);
+    await stage.detached('d');
   });
 
   test('can be read-only for one pod alone', async () => {
@@ -161,7 +161,7 @@ describe('a raw device', () => {
     expect(await stage.loops('d')).toHaveLength(1);
     await manager.unmountPod('p2');
     expect(await stage.mountPoints()).toEqual([]);
-    expect(await stage.loops('d')).toEqual([]);
+    await stage.detached('d');
     expect(await stage.staged()).toEqual([]);
   });
 

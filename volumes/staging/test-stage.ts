@@ -1,6 +1,7 @@
 /** A stage for tests of volumes that are attached: disks that are files of the test behind loop devices. */
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { expect, vi } from 'vitest';
 import type { PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
 import type { DevicePaths, DevicePlugin } from '../devices/contract.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
@@ -48,6 +49,8 @@ export interface TestStage extends AsyncDisposable {
   manager(mounter?: Mounter, parts?: ManagerParts, host?: Partial<VolumeHost>): VolumeManager;
   /** Loop devices that the disk has. */
   loops(name: string): Promise<readonly string[]>;
+  /** Waits until the disk has none: a program that looks at all devices keeps each for a moment. */
+  detached(name: string): Promise<void>;
   /** Folders of volumes that are staged. */
   staged(): Promise<readonly string[]>;
   /** Mount points beneath the root directory, relative to it. */
@@ -67,6 +70,7 @@ export async function createTestStage(): Promise<TestStage> {
     t,
     sources,
     loops,
+    detached: (name) => vi.waitFor(async () => expect(await loops(name)).toEqual([]), { timeout: 10_000 }),
     async disk(name, spec = {}) {
       await using file = await open(join(folder, name), 'wx');
       await file.truncate(16 * MIB);
