@@ -16,7 +16,7 @@ import { createServiceTable, readSavedServices, serviceEnv } from '../objects/se
 import type { Base } from './base.ts';
 import type { ServerParts } from './server-parts.ts';
 
-export interface ApiObjects extends Omit<ServerParts, 'source' | 'ended' | 'refuse'> {
+export interface ApiObjects extends Omit<ServerParts, 'source' | 'ended' | 'refuse' | 'expander'> {
   /** Takes the pods that the server has here now.
    *  @param isWhole these are all; what is saved for others may go */
   wanted(pods: readonly Pod[], isWhole: boolean): void;

@@ -9,6 +9,7 @@ import { createStatusWriter } from '../pods-api/status-writer.ts';
 import { createApiSource } from '../sources/api.ts';
 import { createSavedPods } from '../sources/api-saved.ts';
 import { type ApiClients, openApiClients } from './api-clients.ts';
+import { createApiExpander } from './api-expander.ts';
 import { type ApiNode, createApiNode } from './api-node.ts';
 import { createApiObjects } from './api-objects.ts';
 import type { Base } from './base.ts';
@@ -67,6 +68,7 @@ export async function createApiSide(
     parts: {
       ...objects,
       source,
+      expander: createApiExpander(base, client, stop),
       refuse: (wanted, others) =>
         serverRefusal(wanted, others, { node: apiNode.node(), osLabel: `${vocabulary.domain}/os` }),
       ended: (pod, status) => statuses.ended(pod, status),

@@ -84,7 +84,7 @@ export async function createPodSide(
     log,
     vocabulary,
     allocatable,
-    ...(server === undefined ? {} : { accountToken: server.accountToken }),
+    ...(server === undefined ? {} : { accountToken: server.accountToken, expander: server.expander }),
     reportsVolumes: server !== undefined && config.enableControllerAttachDetach,
   });
   const records = createRecordStore(join(rootDir, 'pods'));

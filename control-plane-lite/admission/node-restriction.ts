@@ -12,6 +12,7 @@ import { refusal } from './refusal.ts';
 
 export interface NodeRestrictionDeps {
   readonly vocabulary: Vocabulary;
+  readonly gates: ReadonlySet<string>;
   /** The newest state of a pod and of a node. @throws StatusError NotFound */
   readonly findPod: (namespace: string, name: string) => Promise<CachedObject>;
   readonly findNode: (name: string) => Promise<CachedObject>;
@@ -22,7 +23,7 @@ type Check = (request: AdmissionRequest, node: string) => void | Promise<void>;
 const quote = (text: string): string => JSON.stringify(text);
 
 export function createNodeRestriction(deps: NodeRestrictionDeps): AdmissionPlugin {
-  const { vocabulary, findPod } = deps;
+  const { vocabulary, gates, findPod } = deps;
   const { apiGroupDomain, nodeLeaseNamespace } = vocabulary;
 
   async function checkBound(request: AdmissionRequest, node: string, what: string): Promise<void> {
@@ -64,7 +65,7 @@ export function createNodeRestriction(deps: NodeRestrictionDeps): AdmissionPlugi
   const claim: Check = (request, node) => {
     if (request.subresource !== 'status') throw refusal(request, 'may only update PVC status');
     if (request.operation !== 'UPDATE') throw unexpected(request);
-    checkClaimStatus(request, node);
+    checkClaimStatus(request, node, gates.has('RecoverVolumeExpansionFailure'));
   };
 
   const lease: Check = (request, node) => {

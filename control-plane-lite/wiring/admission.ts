@@ -87,11 +87,12 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   LimitPodHardAntiAffinityTopology: createAntiAffinityLimit,
   LimitRanger: createLimitRanger,
   ServiceAccount: createServiceAccountAdmission,
-  NodeRestriction: ({ vocabulary, objects }) => {
+  NodeRestriction: ({ vocabulary, gates, objects }) => {
     const finder = (plural: string) => existing(objects('', plural), plural);
     const [findPod, findNode] = [finder('pods'), finder('nodes')];
     return createNodeRestriction({
       vocabulary,
+      gates,
       findPod: (namespace, name) => findPod(`${namespace}/${name}`, name),
       findNode: (name) => findNode(name, name),
     });

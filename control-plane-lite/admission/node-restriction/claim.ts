@@ -1,4 +1,4 @@
-/** What a node may tell of a claim: how large its file system has become. */
+/** What a node may tell of a claim: how large its file system has become and, with a feature, how far that is. */
 import { isDeepStrictEqual } from 'node:util';
 import type { PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject } from '../../resources/contract.ts';
@@ -7,21 +7,24 @@ import type { AdmissionRequest } from '../contract.ts';
 import { refusal } from '../refusal.ts';
 
 /** The claim without what a node may change. */
-function fixedPart(object: ApiObject): unknown {
+function fixedPart(object: ApiObject, withProgress: boolean): unknown {
   const { resourceVersion: _version, managedFields: _managed, ...metadata } = object.metadata;
   const {
     capacity: _capacity,
     conditions: _conditions,
-    ...status
+    ...rest
   } = typed<PersistentVolumeClaim>(object).status ?? {};
+  if (!withProgress) return { ...object, metadata, status: rest };
+  const { resizeStatus: _progress, allocatedResources: _allocated, ...status } = rest;
   return { ...object, metadata, status };
 }
 
-/** @throws StatusError Forbidden */
-export function checkClaimStatus(request: AdmissionRequest, node: string): void {
+/** @param withProgress the feature RecoverVolumeExpansionFailure is on
+ *  @throws StatusError Forbidden */
+export function checkClaimStatus(request: AdmissionRequest, node: string, withProgress: boolean): void {
   const { object, old } = request;
   if (object === undefined || old === undefined) return;
-  if (isDeepStrictEqual(fixedPart(object), fixedPart(old))) return;
+  if (isDeepStrictEqual(fixedPart(object, withProgress), fixedPart(old, withProgress))) return;
   throw refusal(
     request,
     `node ${JSON.stringify(node)} is not allowed to update fields other than status.capacity and status.conditions`,
