@@ -53,6 +53,9 @@ need_test() {
   need etcd-server 'one of the stores of control-plane-lite' has etcd
   need kubernetes-client 'the stock client that control-plane-lite has to please' has kubectl
   need openssl 'makes the certificates of its test' has openssl
+  need git 'clones what volumes of source gitRepo hold' has git
+  need glusterfs-server 'the server that volumes of source glusterfs are tested with' has glusterd
+  need glusterfs-client 'the client of that server' has mount.glusterfs
   need e2fsprogs 'file systems of volumes' has mkfs.ext4
   need xfsprogs 'file systems of volumes' has mkfs.xfs
   need btrfs-progs 'file systems of volumes' has mkfs.btrfs

@@ -14,6 +14,7 @@ import { createEphemeral } from './ephemeral.ts';
 import { fc } from './fc.ts';
 import { flexVolume } from './flex-volume.ts';
 import { gcePersistentDisk } from './gce-persistent-disk.ts';
+import { gitRepo } from './git-repo.ts';
 import { glusterfs } from './glusterfs.ts';
 import { hostPath } from './host-path.ts';
 import { iscsi } from './iscsi.ts';
@@ -65,6 +66,7 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   fc,
   flexVolume,
   gcePersistentDisk,
+  gitRepo,
   glusterfs,
   hostPath,
   iscsi,
