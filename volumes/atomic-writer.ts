@@ -3,8 +3,8 @@
  *  Whatever lies in the volume is not trusted: nothing is followed, and what is in the way is removed.
  *  Layout as in the field, so that programs that watch `..data` keep working. */
 import { randomInt } from 'node:crypto';
-import { constants, type Dirent } from 'node:fs';
-import { chmod, chown, mkdir, open, readdir, readlink, rename, symlink } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { chmod, chown, mkdir, open, readlink, rename, symlink } from 'node:fs/promises';
 import type { Clock } from '#api/kit/clock.ts';
 import { at, type Held, heldPath, holdDir, holdPath, listHeld, statHeld } from './held-dir.ts';
 import { CREATE_NEW, groupMode } from './ownership.ts';
@@ -125,9 +125,11 @@ async function readLink(dir: Held, name: string): Promise<string | undefined> {
 /** The version directory that `..data` names, if it holds exactly this payload. */
 async function currentVersion(
   volume: Held,
+  names: ReadonlySet<string>,
   tree: Tree,
   gid: number | undefined,
 ): Promise<string | undefined> {
+  if (!names.has(DATA)) return undefined;
   const version = await readLink(volume, DATA);
   if (version === undefined || !VERSION_NAME.test(version)) return undefined;
   try {
@@ -139,8 +141,13 @@ async function currentVersion(
   }
 }
 
-/** Puts a link in place in one step; a directory that is in the way is removed first. */
-async function placeLink(deps: AtomicWriterDeps, volume: Held, name: string, target: string): Promise<void> {
+/** Puts a link in place in one step, whatever is there; a directory that is in the way is removed first. */
+async function replaceLink(
+  deps: AtomicWriterDeps,
+  volume: Held,
+  name: string,
+  target: string,
+): Promise<void> {
   await removeTree(deps.syscalls, volume, DATA_NEW);
   await symlink(target, at(volume, DATA_NEW));
   const place = (): Promise<void> => rename(at(volume, DATA_NEW), at(volume, name));
@@ -149,19 +156,26 @@ async function placeLink(deps: AtomicWriterDeps, volume: Held, name: string, tar
   await place();
 }
 
+/** The same; most of the time nothing is there yet. */
+async function placeLink(deps: AtomicWriterDeps, volume: Held, name: string, target: string): Promise<void> {
+  if (await unlessCode(['EEXIST'], () => symlink(target, at(volume, name)))) return;
+  await replaceLink(deps, volume, name, target);
+}
+
 async function isOwnLink(volume: Held, name: string): Promise<boolean> {
   return (await readLink(volume, name)) === `${DATA}/${name}`;
 }
 
-/** Removes links to files that are gone, and versions left by a run that was cut short. */
+/** Removes links to files that are gone, and versions left by a run that was cut short.
+ *  @param names what was in the volume before it was written */
 async function prune(
   deps: AtomicWriterDeps,
   volume: Held,
+  names: ReadonlySet<string>,
   wanted: ReadonlySet<string>,
   version: string,
 ): Promise<void> {
-  const entries: Dirent[] = await readdir(heldPath(volume), { withFileTypes: true });
-  for (const { name } of entries) {
+  for (const name of names) {
     if (name.startsWith('..')) {
       if (name === DATA || name === version) continue;
       if (name === DATA_NEW || VERSION_NAME.test(name)) await removeTree(deps.syscalls, volume, name);
@@ -190,13 +204,15 @@ export async function writePayload(
   const tree = treeOf(checkPayload(payload));
   await using volume = await holdDir(path);
   const { gid } = options;
-  const unchanged = await currentVersion(volume, tree, gid);
+  const names = new Set(await listHeld(volume));
+  const unchanged = await currentVersion(volume, names, tree, gid);
   const version = unchanged ?? (await writeVersion(deps, volume, tree, gid));
   if (unchanged === undefined) await placeLink(deps, volume, DATA, version);
   const wanted = new Set([...tree.files.keys(), ...tree.directories.keys()]);
   for (const name of wanted) {
-    if (!(await isOwnLink(volume, name))) await placeLink(deps, volume, name, `${DATA}/${name}`);
+    if (names.has(name) && (await isOwnLink(volume, name))) continue;
+    await placeLink(deps, volume, name, `${DATA}/${name}`);
   }
-  await prune(deps, volume, wanted, version);
+  await prune(deps, volume, names, wanted, version);
   return unchanged === undefined;
 }
