@@ -34,6 +34,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./config.ts'),
   },
   {
+    name: 'doctor',
+    summary: 'show what this node can do, and what it lacks',
+    load: () => import('./doctor.ts'),
+  },
+  {
     name: 'join',
     summary: 'make this machine a node of a cluster, with a token',
     load: () => import('./join.ts'),

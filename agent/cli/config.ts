@@ -84,7 +84,7 @@ export function splitArguments(argv: readonly string[]): {
 }
 
 /** Whether nothing but the socket was given. */
-const isOfAgent = (flags: readonly string[]): boolean => {
+export const isOfAgent = (flags: readonly string[]): boolean => {
   const [first = '--socket='] = flags;
   return first.startsWith('--socket=') ? flags.length <= 1 : first === '--socket' && flags.length <= 2;
 };

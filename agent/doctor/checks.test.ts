@@ -1,0 +1,284 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createTempDir, type TempDir } from '../../testing/temp.ts';
+import { checkPrivileges } from './checks/agent.ts';
+import { checkDisk } from './checks/disk.ts';
+import { checkCgroups, checkInotify, checkOverlay, checkSwap, createClockCheck } from './checks/kernel.ts';
+import { checkCni, checkRuntime } from './checks/runtime.ts';
+import { checkCsiDrivers, checkFlexDrivers, checkVolumes } from './checks/volumes.ts';
+import { createChecks, examine } from './checks.ts';
+import { type Finding, isSound } from './finding.ts';
+import { createMachine, type Machine, type MachineDeps } from './machine.ts';
+
+interface Tree extends TempDir {
+  readonly machine: Machine;
+}
+
+/** @param files by path; programs are those in folders of programs */
+async function createTree(
+  files: Readonly<Record<string, string>> = {},
+  deps: Partial<MachineDeps> = {},
+): Promise<Tree> {
+  const folder = await createTempDir('na-doctor-');
+  for (const [path, text] of Object.entries(files)) {
+    const target = join(folder.path, path);
+    await mkdir(dirname(target), { recursive: true });
+    await writeFile(target, text);
+    if (/^\/(?:s?bin|opt|usr)\//.test(path)) await chmod(target, 0o755);
+  }
+  const machine = createMachine({
+    root: folder.path,
+    settings: {
+      runtimeEndpoint: '',
+      rootDir: '/var/lib/agent',
+      podLogsDir: '/var/log/pods',
+      volumePluginDir: '/usr/plugins',
+      cgroupDriver: 'systemd',
+    },
+    agent: { running: false, version: '' },
+    uid: 0,
+    kernelRelease: '6.1.0',
+    askRuntime: () => Promise.reject(new Error('nobody is asked')),
+    ...deps,
+  });
+  return { ...folder, machine, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+}
+
+const short = (findings: readonly Finding[]): readonly string[] =>
+  findings.map(({ subject, state, detail }) => `${subject} ${state}: ${detail}`);
+
+type Row = readonly [what: string, files: Readonly<Record<string, string>>, expected: readonly string[]];
+
+describe('checkPrivileges', () => {
+  test.each<Row>([
+    [
+      'all',
+      { '/proc/self/status': 'CapEff:\t000001ffffffffff\n' },
+      ['privileges ok: root, with all capabilities that are used'],
+    ],
+    [
+      'one less',
+      { '/proc/self/status': 'CapEff:\t000001fffeffffff\n' },
+      [
+        'privileges limited: root without CAP_SYS_RESOURCE, for OOM scores below those of the agent, and limits of its own',
+      ],
+    ],
+    [
+      'no mounts',
+      { '/proc/self/status': 'CapEff:\t000001ffffdfffff\n' },
+      ['privileges broken: root without CAP_SYS_ADMIN, for mounting volumes'],
+    ],
+  ])('tells of %s', async (_, files, expected) => {
+    await using tree = await createTree(files);
+    expect(short(await checkPrivileges(tree.machine))).toEqual(expected);
+  });
+
+  test('tells of another user', async () => {
+    await using tree = await createTree({}, { uid: 1000 });
+    expect(short(await checkPrivileges(tree.machine))).toEqual([
+      'privileges limited: this is user 1000, not root',
+    ]);
+  });
+});
+
+describe('checkRuntime', () => {
+  const answering = (status: boolean) => ({
+    askRuntime: (endpoint: string) =>
+      Promise.resolve({
+        name: 'containerd',
+        version: endpoint.length.toString(),
+        conditions: [{ type: 'NetworkReady', status, message: 'no cni' }],
+      }),
+  });
+
+  test('names the runtime that is found, and what it lacks', async () => {
+    const files = { '/run/crio/crio.sock': '' };
+    await using tree = await createTree(files, answering(false));
+    expect(short(await checkRuntime(tree.machine))).toEqual([
+      'endpoint ok: unix:///run/crio/crio.sock: containerd 26',
+      'NetworkReady limited: no: no cni',
+    ]);
+  });
+
+  test.each<[string, Partial<MachineDeps['settings']>, string]>([
+    ['none is there', {}, 'no container runtime was found'],
+    [
+      'the configured one is away',
+      { runtimeEndpoint: 'unix:///run/x.sock' },
+      'unix:///run/x.sock: there is no such',
+    ],
+  ])('is broken when %s', async (_, settings, detail) => {
+    await using tree = await createTree();
+    const machine = { ...tree.machine, settings: { ...tree.machine.settings, ...settings } };
+    const [finding] = await checkRuntime(machine);
+    expect(finding?.state).toBe('broken');
+    expect(finding?.detail).toContain(detail);
+  });
+});
+
+describe('checkCni', () => {
+  test.each<Row>([
+    ['nothing', {}, ['CNI limited: no plugins in /opt/cni/bin or /usr/lib/cni']],
+    [
+      'plugins and a configuration',
+      { '/opt/cni/bin/bridge': '', '/etc/cni/net.d/10-a.conflist': '', '/etc/cni/net.d/README': '' },
+      ['CNI ok: 1 plugins in /opt/cni/bin, /etc/cni/net.d/10-a.conflist'],
+    ],
+  ])('tells of %s', async (_, files, expected) => {
+    await using tree = await createTree(files);
+    expect(short(await checkCni(tree.machine))).toEqual(expected);
+  });
+});
+
+describe('the kernel', () => {
+  test.each<readonly [string, (machine: Machine) => Promise<readonly Finding[]>, ...Row]>([
+    [
+      'cgroups',
+      checkCgroups,
+      'v2',
+      { '/sys/fs/cgroup/cgroup.controllers': 'cpuset cpu io memory pids\n' },
+      ['cgroups ok: v2, driver systemd'],
+    ],
+    [
+      'cgroups',
+      checkCgroups,
+      'v1 without pids',
+      { '/sys/fs/cgroup/cpu/x': '', '/sys/fs/cgroup/memory/x': '' },
+      ['cgroups limited: v1, driver systemd, without pids'],
+    ],
+    ['cgroups', checkCgroups, 'none', {}, ['cgroups broken: none at /sys/fs/cgroup']],
+    ['swap', checkSwap, 'off', { '/proc/swaps': 'Filename\tType\n' }, ['swap ok: off']],
+    [
+      'swap',
+      checkSwap,
+      'on',
+      { '/proc/swaps': 'Filename\tType\n/dev/sda2 partition\n' },
+      ['swap limited: on: /dev/sda2'],
+    ],
+    ['overlay', checkOverlay, 'none', {}, ['overlay limited: the kernel does not know it']],
+    [
+      'overlay',
+      checkOverlay,
+      'a module',
+      { '/lib/modules/6.1.0/modules.dep': 'kernel/fs/overlayfs/overlay.ko.xz:\n' },
+      ['overlay ok: loadable'],
+    ],
+    [
+      'overlay',
+      checkOverlay,
+      'a module of another kernel',
+      { '/lib/modules/5.0.0/modules.dep': 'kernel/fs/overlayfs/overlay.ko:\n' },
+      ['overlay limited: the kernel does not know it'],
+    ],
+    [
+      'inotify',
+      checkInotify,
+      'enough',
+      {
+        '/proc/sys/fs/inotify/max_user_instances': '128\n',
+        '/proc/sys/fs/inotify/max_user_watches': '9000\n',
+      },
+      ['inotify ok: max_user_instances 128, max_user_watches 9000'],
+    ],
+    [
+      'inotify',
+      checkInotify,
+      'few',
+      {
+        '/proc/sys/fs/inotify/max_user_instances': '12\n',
+        '/proc/sys/fs/inotify/max_user_watches': '9000\n',
+      },
+      ['inotify limited: max_user_instances 12, max_user_watches 9000'],
+    ],
+  ])('%s, %s %s', async (_, check, __, files, expected) => {
+    await using tree = await createTree(files);
+    expect(short(await check(tree.machine))).toEqual(expected);
+  });
+
+  test('a clock that was never set is told of', async () => {
+    await using tree = await createTree();
+    expect((await createClockCheck(() => 0)(tree.machine))[0]?.state).toBe('limited');
+    expect((await createClockCheck(() => Date.UTC(2030, 1))(tree.machine))[0]?.state).toBe('ok');
+  });
+});
+
+describe('checkDisk', () => {
+  test.each([
+    ['ok', 50, 'ok'],
+    ['limited', 5, 'limited'],
+    ['broken', 0, 'broken'],
+  ])('is %s with %i %% free', async (_, percent, state) => {
+    await using tree = await createTree();
+    const totalBytes = 100 * 1024 ** 3;
+    const space = { freeBytes: (totalBytes * percent) / 100, totalBytes, freeInodes: 0, totalInodes: 0 };
+    const found = await checkDisk({ ...tree.machine, space: () => Promise.resolve(space) });
+    expect(found.map((finding) => finding.state)).toEqual([state, state]);
+  });
+});
+
+describe('volumes', () => {
+  const of = async (tree: Tree, source: string): Promise<string | undefined> =>
+    short(await checkVolumes(tree.machine)).find((line) => line.startsWith(`${source} `));
+
+  test('tells which source lacks what, and with the package', async () => {
+    await using tree = await createTree({ '/proc/filesystems': 'nodev\ttmpfs\n' });
+    expect(await of(tree, 'nfs')).toBe(
+      'nfs limited: lacks the program mount.nfs, the file system nfs in the kernel',
+    );
+    expect(await of(tree, 'emptyDir')).toBe('emptyDir ok: can be served');
+    const nfs = (await checkVolumes(tree.machine)).find(({ subject }) => subject === 'nfs');
+    expect(nfs?.advice).toBe('install the Debian package nfs-common');
+  });
+
+  test('finds programs and modules', async () => {
+    await using tree = await createTree({
+      '/proc/filesystems': 'nodev\ttmpfs\n',
+      '/sbin/mount.nfs': '',
+      '/lib/modules/6.1.0/modules.dep': 'kernel/fs/nfs/nfs.ko: kernel/net/sunrpc.ko\n',
+    });
+    expect(await of(tree, 'nfs')).toBe('nfs ok: has mount.nfs, nfs (loadable)');
+  });
+
+  test('counts no module on a kernel that loads none', async () => {
+    await using tree = await createTree({
+      '/sbin/mount.nfs': '',
+      '/proc/sys/kernel/modules_disabled': '1\n',
+      '/lib/modules/6.1.0/modules.dep': 'kernel/fs/nfs/nfs.ko:\n',
+    });
+    expect(await of(tree, 'nfs')).toBe('nfs limited: lacks the file system nfs in the kernel');
+  });
+
+  test('finds the drivers that are installed', async () => {
+    await using tree = await createTree({
+      '/usr/plugins/acme~files/files': '',
+      '/usr/plugins/acme~broken/readme': '',
+      '/usr/plugins/.tmp~x/x': '',
+      '/var/lib/agent/plugins_registry/disks-reg.sock': '',
+    });
+    expect(short(await checkFlexDrivers(tree.machine))).toEqual([
+      'flex driver broken: acme/broken has no program in its folder that can be run',
+      'flex driver ok: acme/files',
+    ]);
+    expect(short(await checkCsiDrivers(tree.machine))).toEqual([
+      'CSI driver ok: /var/lib/agent/plugins_registry/disks-reg.sock',
+    ]);
+  });
+});
+
+describe('examine', () => {
+  test('goes on when a check fails, and counts only what is broken', async () => {
+    await using tree = await createTree();
+    const found = await examine(tree.machine, [() => Promise.reject(new Error('oh')), checkSwap]);
+    expect(short(found)).toEqual(['doctor limited: oh', 'swap ok: off']);
+    expect(isSound(found)).toBe(true);
+    expect(
+      isSound(
+        await examine(
+          tree.machine,
+          createChecks(() => 0),
+        ),
+      ),
+    ).toBe(false);
+  });
+});

@@ -1,0 +1,40 @@
+/** Every check, in the order in which they are shown. */
+import { asError } from '#api/kit/clock.ts';
+import { checkAgent, checkPrivileges } from './checks/agent.ts';
+import { checkDisk } from './checks/disk.ts';
+import { checkCgroups, checkInotify, checkOverlay, checkSwap, createClockCheck } from './checks/kernel.ts';
+import { checkCni, checkRuntime } from './checks/runtime.ts';
+import { checkCsiDrivers, checkFlexDrivers, checkVolumes } from './checks/volumes.ts';
+import type { Finding } from './finding.ts';
+import type { Machine } from './machine.ts';
+
+/** A look at one subject. It finds nothing where there is nothing to say. */
+export type Check = (machine: Machine) => Promise<readonly Finding[]>;
+
+export const createChecks = (now: () => number): readonly Check[] => [
+  checkAgent,
+  checkPrivileges,
+  checkRuntime,
+  checkCni,
+  checkCgroups,
+  checkSwap,
+  checkOverlay,
+  checkInotify,
+  checkDisk,
+  createClockCheck(now),
+  checkVolumes,
+  checkFlexDrivers,
+  checkCsiDrivers,
+];
+
+/** A check that fails itself is a finding too. */
+export async function examine(machine: Machine, checks: readonly Check[]): Promise<readonly Finding[]> {
+  const found = await Promise.all(
+    checks.map((check) =>
+      check(machine).catch((thrown: unknown): readonly Finding[] => [
+        { area: 'agent', subject: 'doctor', state: 'limited', detail: asError(thrown).message },
+      ]),
+    ),
+  );
+  return found.flat();
+}

@@ -1,0 +1,67 @@
+/** Which volume sources the node can serve. */
+import { join } from 'node:path';
+import { listFlexDrivers } from '#volumes/flex/drivers.ts';
+import { whatBrings } from '#volumes/programs/packages.ts';
+import { allSources } from '#volumes/sources/docs.ts';
+import type { SourcePlugin } from '#volumes/sources/source.ts';
+import type { Finding } from '../finding.ts';
+import { createFileSystems, type FileSystems } from '../kernel-file-systems.ts';
+import type { Machine } from '../machine.ts';
+
+async function checkSource(
+  machine: Machine,
+  fileSystems: FileSystems,
+  { name, about }: SourcePlugin,
+): Promise<Finding> {
+  const { programs = [], fileSystems: needed = [] } = about;
+  const present = await Promise.all(programs.map((program) => machine.hasProgram(program)));
+  const answers = await Promise.all(needed.map((each) => fileSystems.find(each)));
+  const absent = programs.filter((_, index) => present[index] !== true);
+  const unknown = needed.filter((_, index) => answers[index] === 'missing');
+  const base = { area: 'volumes', subject: name } as const;
+  if (absent.length === 0 && unknown.length === 0) {
+    const found = [...programs, ...needed.map((each, index) => `${each} (${answers[index]})`)];
+    return { ...base, state: 'ok', detail: found.length === 0 ? 'can be served' : `has ${found.join(', ')}` };
+  }
+  const packages = [...new Set(absent.map(whatBrings))];
+  const lacks = [
+    ...absent.map((program) => `the program ${program}`),
+    ...unknown.map((each) => `the file system ${each} in the kernel`),
+  ];
+  return {
+    ...base,
+    state: 'limited',
+    detail: `lacks ${lacks.join(', ')}`,
+    ...(packages.length === 0 ? {} : { advice: `install ${packages.join(' and ')}` }),
+  };
+}
+
+export async function checkVolumes(machine: Machine): Promise<readonly Finding[]> {
+  const fileSystems = await createFileSystems(machine);
+  return Promise.all(allSources().map((plugin) => checkSource(machine, fileSystems, plugin)));
+}
+
+/** A driver that somebody installed is there to be used. */
+export async function checkFlexDrivers(machine: Machine): Promise<readonly Finding[]> {
+  const { volumePluginDir } = machine.settings;
+  const drivers = await listFlexDrivers(machine.path(volumePluginDir));
+  return drivers.map(({ name, runnable }) => ({
+    area: 'volumes',
+    subject: 'flex driver',
+    state: runnable ? 'ok' : 'broken',
+    detail: runnable ? name : `${name} has no program in its folder that can be run`,
+    ...(runnable ? {} : { advice: `look into ${volumePluginDir}` }),
+  }));
+}
+
+/** Sockets with which drivers register. */
+export async function checkCsiDrivers(machine: Machine): Promise<readonly Finding[]> {
+  const folder = join(machine.settings.rootDir, 'plugins_registry');
+  const sockets = (await machine.list(folder)).filter((name) => name.endsWith('.sock')).toSorted();
+  return sockets.map((name) => ({
+    area: 'volumes',
+    subject: 'CSI driver',
+    state: 'ok',
+    detail: `${folder}/${name}`,
+  }));
+}
