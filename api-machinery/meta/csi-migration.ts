@@ -109,6 +109,26 @@ function find(source: MigratableSource, options: MigrationOptions): Found | unde
   return { plugin: 'vsphere-volume', gate, driver: 'csi.vsphere.vmware.com', volumeHandle, source: vsphere };
 }
 
+/** Older plugins by the gate that leaves them to CSI drivers; empty: that is so for good. */
+const PLUGIN_GATES: ReadonlyMap<string, string> = new Map([
+  ['aws-ebs', 'CSIMigrationAWS'],
+  ['azure-disk', ''],
+  ['cinder', ''],
+  ['gce-pd', 'CSIMigrationGCE'],
+  ['vsphere-volume', 'CSIMigrationvSphere'],
+]);
+
+/** The plugins that a node has left to CSI drivers, as its CSINode tells them. */
+export function migratedPlugins({
+  domain,
+  gates,
+}: Pick<MigrationOptions, 'domain' | 'gates'>): readonly string[] {
+  if (!gates.has('CSIMigration')) return [];
+  return [...PLUGIN_GATES]
+    .filter(([, gate]) => gate === '' || gates.has(gate))
+    .map(([plugin]) => `${domain}/${plugin}`);
+}
+
 /** `undefined`: the source has no CSI driver, the gates say that it is not to be used, or nothing names the volume. */
 export function migrateSource(
   source: MigratableSource,

@@ -1,0 +1,113 @@
+/** Attaching by VolumeAttachments. Mostly the server's controller makes them: then the node's status says when a volume
+ *  is attached, and the attachment what the driver is to know. With `--enable-controller-attach-detach=false` the agent
+ *  makes and deletes them itself. Source: document 3, 2.7; upstream's CSI attacher, release 1.24. */
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { attachmentName, csiVolumeName } from '#api/meta/volume-names.ts';
+import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { Attacher, Attachment } from '#volumes/csi/contract.ts';
+import { VolumeSetupError } from '#volumes/setup-error.ts';
+import type { ApiClient } from '../api-client/client.ts';
+import { createAttachments } from './attachments.ts';
+
+/** How long a pod waits before it says what it waits for, in ms; then it is tried again. */
+const ATTACH_PATIENCE_MS = 10_000;
+const DETACH_PATIENCE_MS = 60_000;
+
+export interface AttacherDeps {
+  readonly client: Pick<ApiClient, 'get' | 'create' | 'delete' | 'watch'>;
+  /** The node as the server has it. */
+  readonly node: {
+    current(): Node | undefined;
+    onChange(listener: () => void): () => void;
+  };
+  readonly clock: Clock;
+}
+
+export interface AttacherOptions {
+  readonly nodeName: string;
+  readonly vocabulary: Vocabulary;
+  /** Whether the server's controller attaches. */
+  readonly controllerAttaches: boolean;
+}
+
+/** Whether it becomes true within the time. @throws the signal's reason */
+async function becomes(
+  { clock, node }: Pick<AttacherDeps, 'clock' | 'node'>,
+  condition: () => boolean,
+  limitMs: number,
+  signal: AbortSignal,
+): Promise<boolean> {
+  if (condition()) return true;
+  const enough = new AbortController();
+  const { promise, resolve } = Promise.withResolvers<boolean>();
+  const end = node.onChange(() => {
+    if (condition()) resolve(true);
+  });
+  const lapse = sleep(clock, limitMs, AbortSignal.any([signal, enough.signal])).then(() => false);
+  lapse.catch(() => undefined);
+  try {
+    return await Promise.race([promise, lapse]);
+  } finally {
+    end();
+    enough.abort(new Error('it is over'));
+  }
+}
+
+function checkAttached(name: string, attachment: VolumeAttachment | undefined): VolumeAttachment {
+  const { status, metadata } = attachment ?? {};
+  if (attachment !== undefined && status?.attached === true && metadata?.deletionTimestamp === undefined) {
+    return attachment;
+  }
+  const error = status?.attachError?.message ?? '';
+  const why = error === '' ? '' : `: ${error}`;
+  throw new VolumeSetupError(`the volume is not attached to this node yet (VolumeAttachment ${name})${why}`);
+}
+
+export function createAttacher(deps: AttacherDeps, options: AttacherOptions): Attacher {
+  const { nodeName, vocabulary, controllerAttaches } = options;
+  const attachments = createAttachments(deps.client, options);
+
+  async function untilController(
+    { driver, volumeHandle }: Attachment,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<VolumeAttachment> {
+    const unique = csiVolumeName(vocabulary.domain, driver, volumeHandle);
+    const isTold = (): boolean =>
+      deps.node.current()?.status?.volumesAttached?.some((volume) => volume.name === unique) === true;
+    if (!(await becomes(deps, isTold, ATTACH_PATIENCE_MS, signal))) {
+      const attachment = await attachments.read(name, signal);
+      // The server is about to tell the node, or to take it away again: only the node's status says which.
+      return checkAttached(
+        name,
+        attachment && { ...attachment, status: { ...attachment.status, attached: false } },
+      );
+    }
+    return checkAttached(name, await attachments.read(name, signal));
+  }
+
+  return {
+    async attach(attachment, signal) {
+      const name = attachmentName(attachment.driver, attachment.volumeHandle, nodeName);
+      if (controllerAttaches) {
+        return (await untilController(attachment, name, signal)).status?.attachmentMetadata ?? {};
+      }
+      await attachments.make(attachment, name, signal);
+      const isThere = (found: VolumeAttachment | undefined): boolean =>
+        found?.status?.attached === true && found.metadata?.deletionTimestamp === undefined;
+      const found = await attachments.follow(name, isThere, ATTACH_PATIENCE_MS, signal);
+      return checkAttached(name, found).status?.attachmentMetadata ?? {};
+    },
+    async detach({ driver, volumeHandle }, signal) {
+      if (controllerAttaches) return;
+      const name = attachmentName(driver, volumeHandle, nodeName);
+      await attachments.remove(name, signal);
+      const left = await attachments.follow(name, (found) => found === undefined, DETACH_PATIENCE_MS, signal);
+      if (left === undefined) return;
+      const why = left.status?.detachError?.message ?? 'its attacher has not answered';
+      throw new VolumeSetupError(`the volume is not detached yet (VolumeAttachment ${name}): ${why}`);
+    },
+  };
+}

@@ -1,0 +1,92 @@
+/** VolumeAttachments of the API server: read, waited for, made. */
+import { decode } from '#api/schema/decode.ts';
+import type { VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
+import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
+import type { Attachment } from '#volumes/csi/contract.ts';
+import type { ApiClient, Json } from '../api-client/client.ts';
+import { ApiRequestError } from '../api-client/errors.ts';
+
+const KIND = `storage.${VOCABULARIES.plat.apiGroupDomain}/v1.VolumeAttachment`;
+const LENIENT = { unknownFields: 'ignore', missingFields: 'ignore' } as const;
+
+export interface Attachments {
+  /** Undefined where there is none. */
+  read(name: string, signal: AbortSignal): Promise<VolumeAttachment | undefined>;
+  /** The attachment as soon as the condition holds, or as it is when the time is over. */
+  follow(
+    name: string,
+    condition: (attachment: VolumeAttachment | undefined) => boolean,
+    limitMs: number,
+    signal: AbortSignal,
+  ): Promise<VolumeAttachment | undefined>;
+  /** Harmless where it is there already. */
+  make(attachment: Attachment, name: string, signal: AbortSignal): Promise<void>;
+  /** Harmless where it is gone already. Its attacher may keep it until the volume is detached. */
+  remove(name: string, signal: AbortSignal): Promise<void>;
+}
+
+const hasStatus = (thrown: unknown, status: number): boolean =>
+  thrown instanceof ApiRequestError && thrown.status === status;
+
+export function createAttachments(
+  client: Pick<ApiClient, 'get' | 'create' | 'delete' | 'watch'>,
+  { nodeName, vocabulary }: { readonly nodeName: string; readonly vocabulary: Vocabulary },
+): Attachments {
+  const apiVersion = `storage.${vocabulary.apiGroupDomain}/v1`;
+  const resource = { apiVersion, resource: 'volumeattachments' };
+
+  const parse = (object: Json): VolumeAttachment =>
+    decode<VolumeAttachment>(KIND, object, { ...LENIENT, vocabulary }).value;
+
+  async function read(name: string, signal: AbortSignal): Promise<VolumeAttachment | undefined> {
+    try {
+      return parse(await client.get({ ...resource, name }, signal));
+    } catch (thrown) {
+      if (hasStatus(thrown, 404)) return undefined;
+      throw thrown;
+    }
+  }
+
+  async function follow(
+    name: string,
+    condition: (attachment: VolumeAttachment | undefined) => boolean,
+    limitMs: number,
+    signal: AbortSignal,
+  ): Promise<VolumeAttachment | undefined> {
+    let known = await read(name, signal);
+    if (condition(known)) return known;
+    const enough = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+    const query = {
+      fieldSelector: `metadata.name=${name}`,
+      resourceVersion: known?.metadata?.resourceVersion,
+    };
+    try {
+      for await (const event of client.watch(resource, enough, query)) {
+        if (event.type === 'BOOKMARK') continue;
+        known = event.type === 'DELETED' ? undefined : parse(event.object);
+        if (condition(known)) return known;
+      }
+    } catch (thrown) {
+      signal.throwIfAborted();
+      if (!enough.aborted) throw thrown;
+    }
+    return known;
+  }
+
+  return {
+    read,
+    follow,
+    async make({ driver, source }, name, signal) {
+      const spec = { attacher: driver, nodeName, source };
+      const object = { apiVersion, kind: 'VolumeAttachment', metadata: { name }, spec };
+      await client.create(resource, object, signal).catch((thrown: unknown) => {
+        if (!hasStatus(thrown, 409)) throw thrown;
+      });
+    },
+    async remove(name, signal) {
+      await client.delete({ ...resource, name }, signal).catch((thrown: unknown) => {
+        if (!hasStatus(thrown, 404)) throw thrown;
+      });
+    },
+  };
+}
