@@ -96,3 +96,36 @@ describe('volumes in use', () => {
     expect(await stopped).toBe(reason);
   });
 });
+
+describe('attached volumes', () => {
+  test('are waited for until the node’s status has them, and are in use before', async () => {
+    const { tracker } = setUp({ reportsVolumes: true });
+    await tracker.begin();
+    const waiting = tracker.whenAttached('a', 'd.example/disk/1', signal);
+    expect(tracker.names([])).toEqual(['d.example/disk/1']);
+    tracker.attached([{ name: 'd.example/disk/2', devicePath: '/dev/b' }]);
+    tracker.reported(['d.example/disk/1']);
+    tracker.attached([{ name: 'd.example/disk/1', devicePath: '/dev/a' }]);
+    expect(await waiting).toBe('/dev/a');
+    tracker.attached([{ name: 'd.example/disk/1', devicePath: '' }]);
+    expect(await tracker.whenAttached('b', 'd.example/disk/1', signal)).toBeUndefined();
+  });
+
+  test('are not waited for where nobody tells of them', async () => {
+    const { tracker } = setUp({});
+    expect(await tracker.whenAttached('a', 'd.example/disk/1', signal)).toBeUndefined();
+    expect(tracker.names([])).toEqual(['d.example/disk/1']);
+  });
+
+  test('are told by name when they do not come', async () => {
+    const { tracker, clock } = setUp({ reportsVolumes: true });
+    const waiting = tracker.whenAttached('a', 'd.example/disk/1', signal);
+    tracker.reported(['d.example/disk/1']);
+    const failed = waiting.then(
+      () => 'attached',
+      (error: Error) => error.message,
+    );
+    await clock.advance(40_000);
+    expect(await failed).toMatch('d.example/disk/1 is not attached to this node yet');
+  });
+});

@@ -5,7 +5,7 @@
  *
  *  What was told before this process began counts on until each pod that it left on the disk was looked at again.
  *  Source: upstream's volume manager (`GetVolumesInUse`, `MarkVolumesAsReportedInUse`), release 1.24. */
-import { sleep } from '#api/kit/clock.ts';
+import { type Clock, sleep } from '#api/kit/clock.ts';
 import { type AttachableSource, attachableVolumeName } from '#api/meta/volume-names.ts';
 import { VolumeSetupError } from './setup-error.ts';
 import type { VolumeHost, VolumesInUse } from './types.ts';
@@ -17,6 +17,10 @@ export interface UseTracker extends VolumesInUse {
   /** Takes note of a volume of a pod, if it is one that is attached. Resolves when it may be mounted.
    *  @throws VolumeSetupError where the node could not tell in time; the signal's reason */
   use(podUID: string, source: AttachableSource, signal: AbortSignal): Promise<void>;
+  /** Takes note of a volume of a pod that is attached, and waits for it, where an API server is told of volumes.
+   *  @returns where the device is, if whoever attached it says so
+   *  @throws VolumeSetupError where it is not attached in time; the signal's reason */
+  whenAttached(podUID: string, name: string, signal: AbortSignal): Promise<string | undefined>;
   /** The pod's volumes that are to be mounted are known. */
   looked(podUID: string): void;
   /** Nothing of the pod is mounted. */
@@ -26,6 +30,38 @@ export interface UseTracker extends VolumesInUse {
 export interface UseTrackerDeps extends Pick<VolumeHost, 'clock' | 'vocabulary' | 'reportsVolumes'> {
   /** Pods that have folders now. */
   readonly podsOnDisk: () => Promise<readonly string[]>;
+}
+
+interface Awaited<T> {
+  readonly clock: Clock;
+  /** To be called when it may be found. */
+  readonly changes: Set<() => void>;
+  readonly find: () => T | undefined;
+  /** What is the matter when it is not found in time. */
+  readonly late: string;
+}
+
+/** @throws VolumeSetupError when it is not found in time; the signal's reason */
+async function waitFor<T>({ clock, changes, find, late }: Awaited<T>, signal: AbortSignal): Promise<T> {
+  const { promise, resolve } = Promise.withResolvers<T>();
+  const look = (): void => {
+    const found = find();
+    if (found !== undefined) resolve(found);
+  };
+  const enough = new AbortController();
+  changes.add(look);
+  look();
+  try {
+    const patience = sleep(clock, REPORT_PATIENCE_MS, AbortSignal.any([signal, enough.signal]));
+    patience.catch(() => undefined);
+    const tooLate = patience.then(() => {
+      throw new VolumeSetupError(late);
+    });
+    return await Promise.race([promise, tooLate]);
+  } finally {
+    changes.delete(look);
+    enough.abort(new Error('it has been found'));
+  }
 }
 
 export function createUseTracker({
@@ -38,6 +74,8 @@ export function createUseTracker({
   const listeners = new Set<() => void>();
   const reports = new Set<() => void>();
   let known: ReadonlySet<string> = new Set();
+  /** Device paths of volumes that are attached to the node, by name; empty where it is not known. */
+  let attachments: ReadonlyMap<string, string> = new Map();
   /** Pods of an earlier run that nobody has looked at yet; undefined while they are not known themselves. */
   let left: Set<string> | undefined;
   const done = new Set<string>();
@@ -50,37 +88,30 @@ export function createUseTracker({
     else if (left.delete(podUID) && left.size === 0) tell();
   }
 
-  async function find(): Promise<void> {
+  async function findLeft(): Promise<void> {
     const found = await podsOnDisk();
     left = new Set(found.filter((podUID) => !done.has(podUID)));
     done.clear();
     tell();
   }
 
+  function note(podUID: string, name: string): void {
+    const some = used.get(podUID) ?? new Set();
+    used.set(podUID, some);
+    if (some.has(name)) return;
+    some.add(name);
+    tell();
+  }
+
   async function whenReported(name: string, signal: AbortSignal): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const look = (): void => {
-      if (known.has(name)) resolve();
-    };
-    const enough = new AbortController();
-    reports.add(look);
-    look();
-    try {
-      const patience = sleep(clock, REPORT_PATIENCE_MS, AbortSignal.any([signal, enough.signal]));
-      patience.catch(() => undefined);
-      const late = patience.then(() => {
-        throw new VolumeSetupError(`the API server does not know yet that ${name} is in use here`);
-      });
-      await Promise.race([promise, late]);
-    } finally {
-      reports.delete(look);
-      enough.abort(new Error('it has been told'));
-    }
+    const find = (): true | undefined => (known.has(name) ? true : undefined);
+    const late = `the API server does not know yet that ${name} is in use here`;
+    await waitFor({ clock, changes: reports, find, late }, signal);
   }
 
   return {
     async begin() {
-      if (left === undefined) await find();
+      if (left === undefined) await findLeft();
     },
     names: (told) =>
       (left?.size === 0 ? names() : [...new Set([...told, ...names()])]).toSorted((one, other) =>
@@ -97,13 +128,21 @@ export function createUseTracker({
     async use(podUID, source, signal) {
       const name = attachableVolumeName(vocabulary.domain, source);
       if (name === undefined) return;
-      const some = used.get(podUID) ?? new Set();
-      used.set(podUID, some);
-      if (!some.has(name)) {
-        some.add(name);
-        tell();
-      }
+      note(podUID, name);
       if (reportsVolumes) await whenReported(name, signal);
+    },
+    attached(volumes) {
+      attachments = new Map(volumes.map(({ name, devicePath }) => [name, devicePath]));
+      for (const look of reports) look();
+    },
+    async whenAttached(podUID, name, signal) {
+      note(podUID, name);
+      if (!reportsVolumes) return undefined;
+      await whenReported(name, signal);
+      const late = `${name} is not attached to this node yet: nobody says so in its status.volumesAttached`;
+      const find = (): string | undefined => attachments.get(name);
+      const devicePath = await waitFor({ clock, changes: reports, find, late }, signal);
+      return devicePath === '' ? undefined : devicePath;
     },
     looked,
     release(podUID) {

@@ -95,6 +95,7 @@ export function createSetUp(deps: SetUpDeps): SetUpVolume {
       volumeName: desired.name,
       dir,
       use: (source) => inUse.use(podUID, source, signal),
+      attached: (name) => inUse.whenAttached(podUID, name, signal),
       fsGroup: security?.fsGroup,
       fsGroupOnRootMismatch: security?.fsGroupChangePolicy === 'OnRootMismatch',
       readOnly: false,

@@ -1,7 +1,7 @@
 /** What the volumes room offers and what it needs. It knows pods and mounts, not the agent. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { AttachedVolume, Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { CsiVolumes } from './csi/contract.ts';
@@ -83,6 +83,8 @@ export interface VolumesInUse {
   names(told: readonly string[]): readonly string[];
   /** Takes note of what the server knows. */
   reported(names: readonly string[]): void;
+  /** Takes note of what the server knows to be attached to the node. */
+  attached(volumes: readonly AttachedVolume[]): void;
   /** Calls the listener when the names may be others. Returns the function that ends this. */
   onChange(listener: () => void): () => void;
 }

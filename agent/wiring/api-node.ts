@@ -67,6 +67,7 @@ export function createApiNode(
       });
       const ends = [
         inUse.onChange(() => registration.wake()),
+        registration.onChange((found) => inUse.attached(found?.status?.volumesAttached ?? [])),
         base.events.onEvent(sink.take),
         connection.onStateChange(() => registration.runtimeChanged()),
       ];

@@ -50,7 +50,10 @@ export interface DevicePlugin<K extends keyof SourceFields> {
   readonly dirName: string;
   /** Checks the fields. `domain`: of the vocabulary. @throws VolumeSetupError naming field, value and what is right */
   identify(spec: NonNullable<SourceFields[K]>, domain: string): DeviceVolume;
-  /** What the node tells to be in use, where the volume is attached by others; absent where it never is. */
+  /** Others attach it: where the node is told of attachments, it waits for this one. */
+  readonly attachedByOthers?: boolean;
+  /** What the node tells to be in use, where others have to allow the volume to be attached; absent where nobody has
+   *  to. */
   inUse?(spec: NonNullable<SourceFields[K]>): AttachableSource;
   /** Makes the device appear, or waits until others did. Repeats harmlessly.
    *  @param save keeps what `detach` needs; to be called before each effect that has to be undone

@@ -1,4 +1,5 @@
 /** A volume source from a block device plugin: what is the same for all of them lies in `pipeline.ts`. */
+import { attachableVolumeName } from '#api/meta/volume-names.ts';
 import { defineSource, type SourceFields, type SourcePlugin } from '../sources/source.ts';
 import type { DevicePlugin } from './contract.ts';
 
@@ -12,9 +13,11 @@ export function defineDeviceSource<K extends keyof SourceFields>(plugin: DeviceP
     async (spec, request) => {
       const volume = plugin.identify(spec, request.services.domain);
       const used = plugin.inUse?.(spec);
-      if (used !== undefined) await request.use(used);
+      const told = used === undefined ? undefined : attachableVolumeName(request.services.domain, used);
+      const name = told ?? (plugin.attachedByOthers === true ? volume.uniqueName : undefined);
+      const attachedAs = name === undefined ? undefined : await request.attached(name);
       const { setUpDevice } = await import('./pipeline.ts');
-      return setUpDevice({ plugin, spec, volume, request });
+      return setUpDevice({ plugin, spec, volume, request, attachedAs });
     },
     {
       unstage: async (record, _folder, services, signal) => {

@@ -50,17 +50,19 @@ export interface DeviceWork<K extends keyof SourceFields> {
   readonly spec: NonNullable<SourceFields[K]>;
   readonly volume: DeviceVolume;
   readonly request: SourceRequest;
+  /** The device as whoever attached it tells. */
+  readonly attachedAs?: string | undefined;
 }
 
 async function bringDevice<K extends keyof SourceFields>(
-  { plugin, spec, volume, request }: DeviceWork<K>,
+  { plugin, spec, volume, request, attachedAs }: DeviceWork<K>,
   folder: StageFolder,
   signal: AbortSignal,
 ): Promise<string> {
   const mode: Mode = request.block ? 'raw' : 'mounted';
   checkMode(folder.saved, mode);
   if (folder.saved[MODE] !== mode) await folder.save({ ...folder.saved, [MODE]: mode });
-  const services = deviceServices(request);
+  const services = { ...deviceServices(request), attachedAs };
   const save = (state: UndoState): Promise<void> =>
     folder.save({ ...sourceState(state), ...ownState(folder.saved), [BEGUN]: 'yes' });
   const disk = await plugin.attach(spec, services, save, signal);

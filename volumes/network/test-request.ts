@@ -126,6 +126,7 @@ export async function createTestRequest(behave: Behaviour = () => undefined): Pr
     volumeName: 'data',
     dir: (dirName) => join(base, dirName, 'data'),
     use: async () => undefined,
+    attached: async () => undefined,
     fsGroup: undefined,
     fsGroupOnRootMismatch: false,
     readOnly: false,

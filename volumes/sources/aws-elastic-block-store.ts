@@ -27,6 +27,7 @@ export const awsPlugin: DevicePlugin<'awsElasticBlockStore'> = {
     ],
   },
   dirName: 'aws-ebs',
+  attachedByOthers: true,
 
   identify(spec, domain) {
     idOf(spec.volumeID);

@@ -59,6 +59,7 @@ export const azureDiskPlugin: DevicePlugin<'azureDisk'> = {
     ],
   },
   dirName: 'azure-disk',
+  attachedByOthers: true,
 
   identify(spec, domain) {
     check(spec);

@@ -29,6 +29,7 @@ export const cinderPlugin: DevicePlugin<'cinder'> = {
     ],
   },
   dirName: 'cinder',
+  attachedByOthers: true,
 
   identify(spec, domain) {
     return {

@@ -17,6 +17,7 @@ export const gcePlugin: DevicePlugin<'gcePersistentDisk'> = {
     notes: ['The disk is found by the names that udev gives it; the agent itself attaches nothing.'],
   },
   dirName: 'gce-pd',
+  attachedByOthers: true,
 
   identify(spec, domain) {
     const name = checkName('gcePersistentDisk.pdName', spec.pdName, NAME);

@@ -24,6 +24,7 @@ export const photonPlugin: DevicePlugin<'photonPersistentDisk'> = {
     notes: ['The disk is found by the name that udev gives it; the agent itself attaches nothing.'],
   },
   dirName: 'photon-pd',
+  attachedByOthers: true,
 
   identify(spec, domain) {
     return {

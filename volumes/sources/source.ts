@@ -75,6 +75,9 @@ export interface SourceRequest extends Undoable {
   /** To be called before a volume is mounted that may have to be attached. Resolves when it may be.
    *  @throws VolumeSetupError */
   readonly use: (source: AttachableSource) => Promise<void>;
+  /** To be called before a volume is mounted that others attach, or have to allow to be attached. Resolves when
+   *  they have, with the device where they say which it is. @throws VolumeSetupError */
+  readonly attached: (uniqueName: string) => Promise<string | undefined>;
   readonly fsGroup: number | undefined;
   /** The pod accepts that a root with the right group means that everything has it. */
   readonly fsGroupOnRootMismatch: boolean;

@@ -43,6 +43,7 @@ export const vspherePlugin: DevicePlugin<'vsphereVolume'> = {
     ],
   },
   dirName: 'vsphere-volume',
+  attachedByOthers: true,
 
   identify(spec, domain) {
     check(spec);
