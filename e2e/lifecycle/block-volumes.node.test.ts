@@ -1,0 +1,74 @@
+/** Volumes in block mode as containers find them. */
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
+import { createTestDisks, type TestDisks } from '#volumes/devices/test-disk.ts';
+import { isReady } from '../../testing/agent.ts';
+import { type Bench, pod, sh, startBench, WAIT } from './support.ts';
+
+const claimed = (name: string, spec: PersistentVolumeSpec): readonly string[] => [
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name },
+    spec: { accessModes: ['ReadWriteOnce'], capacity: { storage: '8Mi' }, ...spec },
+  }),
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name },
+    spec: {
+      volumeName: name,
+      volumeMode: spec.volumeMode ?? 'Filesystem',
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '8Mi' } },
+    },
+  }),
+];
+
+describe('block volumes', () => {
+  let bench: Bench;
+  let disks: TestDisks;
+  beforeAll(async () => {
+    disks = await createTestDisks();
+    bench = await startBench();
+  });
+  afterAll(async () => {
+    await bench[Symbol.asyncDispose]();
+    await disks[Symbol.asyncDispose]();
+  });
+
+  test('are devices of the container, to read and write or to read only', async () => {
+    const disk = await disks.disk(8);
+    const spec: PersistentVolumeSpec = {
+      volumeMode: 'Block',
+      local: { path: disk.device },
+      nodeAffinity: {
+        required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'Exists' }] }] },
+      },
+    };
+    for (const [index, text] of claimed('raw', spec).entries())
+      await bench.agent.put(`raw-${index}.json`, text);
+    await bench.agent.put(
+      'block.json',
+      pod('block', {
+        volumes: [
+          { name: 'disk', persistentVolumeClaim: { claimName: 'raw' } },
+          { name: 'seen', persistentVolumeClaim: { claimName: 'raw', readOnly: true } },
+        ],
+        containers: [
+          sh('writer', WAIT, { volumeDevices: [{ name: 'disk', devicePath: '/dev/xvda' }] }),
+          sh('reader', WAIT, { volumeDevices: [{ name: 'seen', devicePath: '/dev/seen' }] }),
+        ],
+      }),
+    );
+    const found = await bench.agent.waitFor('block', isReady);
+    await bench.exec(found, 'writer', 'echo written raw | dd of=/dev/xvda conv=fsync,notrunc');
+    expect(await bench.exec(found, 'reader', 'head -c 11 /dev/seen')).toBe('written raw');
+    expect((await readFile(disk.file)).subarray(0, 11).toString()).toBe('written raw');
+    expect(await bench.exec(found, 'writer', 'test -b /dev/xvda && echo block')).toBe('block\n');
+    await expect(bench.exec(found, 'reader', 'echo x | dd of=/dev/seen conv=notrunc')).rejects.toThrow(
+      /not permitted/,
+    );
+  });
+});
