@@ -53,7 +53,8 @@ describe('a mount by a helper program', () => {
   });
 
   it('takes away what a helper mounted that failed afterwards', async () => {
-    await using test = await createTestRequest(({ args }) => {
+    await using test = await createTestRequest(({ program, args }) => {
+      if (program === 'umount') return undefined;
       test.mounts.push(mountInfo(args[1] ?? ''));
       return { code: 1 };
     });
@@ -104,6 +105,34 @@ describe('the way down', () => {
     expect(test.unmounted).toEqual([dir, dir]);
     await UNMOUNT_WITHOUT_SERVER.tearDown?.(record, dir, test.request.services, test.request.signal);
     expect(test.unmounted).toHaveLength(2);
+  });
+
+  it('does not wait for the server once the mount is out of the tree', async () => {
+    await using test = await createTestRequest(({ args }) => {
+      const target = args.at(-1) ?? '';
+      if (test.mounts.some(({ mountPoint }) => mountPoint === target)) test.mounts.length = 0;
+      // Nobody answers.
+      return new Promise(() => undefined);
+    });
+    const dir = join(test.base, 'nfs', 'data');
+    await mkdir(dirname(dir));
+    test.mounts.push(mountInfo(dir));
+    const record = { source: 'nfs', volumeName: 'data', state: {} };
+    await UNMOUNT_WITHOUT_SERVER.tearDown?.(record, dir, test.request.services, test.request.signal);
+    expect(test.calls.map((call) => commandOf(call, test.base))).toEqual([
+      'umount --internal-only --no-canonicalize --lazy DIR/data',
+    ]);
+  });
+
+  it('fails with the words of umount', async () => {
+    await using test = await createTestRequest(() => ({ code: 32, stderr: 'umount: not permitted' }));
+    const dir = join(test.base, 'nfs', 'data');
+    await mkdir(dirname(dir));
+    test.mounts.push(mountInfo(dir));
+    const record = { source: 'nfs', volumeName: 'data', state: {} };
+    await expect(
+      UNMOUNT_WITHOUT_SERVER.tearDown?.(record, dir, test.request.services, test.request.signal),
+    ).rejects.toThrow(/could not be unmounted: umount .*not permitted/);
   });
 
   it('leaves to others a volume in which something else is mounted', async () => {

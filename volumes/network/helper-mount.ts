@@ -6,7 +6,8 @@ import type { ProgramResult } from '../programs/contract.ts';
 import { failText } from '../programs/errors.ts';
 import { errorCode, unlessCode, VolumeSetupError } from '../setup-error.ts';
 import type { SourcePlugin, SourceRequest, SourceServices } from '../sources/source.ts';
-import { detachAt, mountAt } from './mount-state.ts';
+import { leaveServer } from './leave-server.ts';
+import { mountAt } from './mount-state.ts';
 
 export interface HelperMount {
   /** As in `mount.<type>`. */
@@ -45,10 +46,11 @@ const MOUNT_TIMEOUT_MS = 140_000;
  *  @param mount does it; the directory exists then
  *  @throws what `mount` throws, and VolumeSetupError when nothing is mounted afterwards */
 export async function ensureMounted(
-  { mounter }: MountServices,
+  services: MountServices,
   dir: string,
   mount: () => Promise<void>,
 ): Promise<void> {
+  const { mounter } = services;
   if ((await mountAt(mounter, dir)) !== undefined) return;
   await mkdir(dir, { recursive: true, mode: 0o750 });
   try {
@@ -57,15 +59,15 @@ export async function ensureMounted(
       throw new VolumeSetupError('the program ended well, but nothing is mounted');
     }
   } catch (thrown) {
-    await cleanUp(mounter, dir, thrown);
+    await cleanUp(services, dir, thrown);
     throw thrown;
   }
 }
 
 /** What is left of a failed attempt; the attempt's own failure is what counts. */
-async function cleanUp(mounter: SourceServices['mounter'], dir: string, thrown: unknown): Promise<void> {
+async function cleanUp(services: MountServices, dir: string, thrown: unknown): Promise<void> {
   try {
-    await detachAt(mounter, dir);
+    await leaveServer(services, dir);
     await unlessCode(['ENOENT', 'ENOTEMPTY', 'EBUSY'], () => rmdir(dir));
   } catch (failure) {
     const message = `${asError(thrown).message}; ${asError(failure).message}`;
@@ -134,5 +136,5 @@ export async function mountForPod(
 
 /** The way down of such mounts: one whose server is gone must not hold up the rest of the pod. */
 export const UNMOUNT_WITHOUT_SERVER: Pick<SourcePlugin, 'tearDown'> = {
-  tearDown: async (_record, dir, { mounter }) => detachAt(mounter, dir),
+  tearDown: async (_record, dir, services) => leaveServer(services, dir),
 };

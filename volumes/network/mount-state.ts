@@ -8,7 +8,7 @@ import { errorCode } from '../setup-error.ts';
 import { MNT_DETACH, UMOUNT_NOFOLLOW } from '../syscalls.ts';
 
 /** The path as the mount table has it; the last part is not looked at. Undefined when its parent doesn't exist. */
-async function tablePath(dir: string): Promise<string | undefined> {
+export async function tablePath(dir: string): Promise<string | undefined> {
   try {
     return join(await realpath(dirname(dir)), basename(dir));
   } catch (thrown) {

@@ -17,7 +17,7 @@ export interface ProgramCall {
 }
 
 /** What a program does instead of its work. Undefined is success, with a mount at the first argument that is a folder
- *  of the test. */
+ *  of the test, or without it after `umount`. */
 export type Behaviour = (
   call: ProgramCall,
 ) => Partial<ProgramResult> | undefined | Promise<Partial<ProgramResult> | undefined>;
@@ -74,6 +74,27 @@ function fakeMounter(mounts: MountInfo[], unmounted: string[]): SourceRequest['s
   };
 }
 
+interface FakeMachine {
+  readonly base: string;
+  readonly calls: ProgramCall[];
+  readonly mounts: MountInfo[];
+  readonly mounter: SourceRequest['services']['mounter'];
+}
+
+function fakeRun({ base, calls, mounts, mounter }: FakeMachine, behave: Behaviour): RunProgram {
+  return async (program, args, { signal }) => {
+    signal.throwIfAborted();
+    calls.push({ program, args });
+    const result = await behave({ program, args });
+    if (result === undefined) {
+      const target = args.find((arg) => arg.startsWith(base)) ?? '';
+      if (program === 'umount') await mounter.syscalls.unmount(target, 0);
+      else mounts.push(mountInfo(target));
+    }
+    return { code: 0, stdout: '', stderr: '', ...result };
+  };
+}
+
 export async function createTestRequest(behave: Behaviour = () => undefined): Promise<TestRequest> {
   const base = await realpath(await mkdtemp('/tmp/na-net-'));
   const calls: ProgramCall[] = [];
@@ -84,13 +105,8 @@ export async function createTestRequest(behave: Behaviour = () => undefined): Pr
   const secrets = new Map<string, Secret>();
   const endpoints = new Map<string, Endpoints>();
 
-  const run: RunProgram = async (program, args, { signal }) => {
-    signal.throwIfAborted();
-    calls.push({ program, args });
-    const result = await behave({ program, args });
-    if (result === undefined) mounts.push(mountInfo(args.find((arg) => arg.startsWith(base)) ?? ''));
-    return { code: 0, stdout: '', stderr: '', ...result };
-  };
+  const mounter = fakeMounter(mounts, unmounted);
+  const run = fakeRun({ base, calls, mounts, mounter }, behave);
   const undoable = {
     remember: async (state: UndoState) => void remembered.push(state),
     stage: async ({ uniqueName, stage }: StagePlan) => {
@@ -107,7 +123,7 @@ export async function createTestRequest(behave: Behaviour = () => undefined): Pr
   };
   const request: SourceRequest = {
     services: {
-      mounter: fakeMounter(mounts, unmounted),
+      mounter,
       run,
       clock: createFakeClock(),
       devices: { dev: join(base, 'dev'), sys: join(base, 'sys') },
