@@ -146,6 +146,28 @@ describe('formatAndMount', () => {
     await unmount(target);
   });
 
+  test('begins again what was interrupted where nothing tells but what it kept', async () => {
+    await using disk = await disks.disk(SIZES.ext4);
+    const target = await folder();
+    const kept: string[] = [];
+    const progress = {
+      hasBegun: false,
+      begin: async () => void kept.push('begin'),
+      end: async () => void kept.push('end'),
+    };
+    // What such a formatting leaves behind.
+    await write(disk.device, 8192, Uint8Array.of(2, 0x80));
+    const mount = wanted(disk.device, target, { progress });
+    await expect(formatAndMount(disks.deps, mount, signal)).rejects.toThrow('nobody recognizes');
+    expect(kept).toEqual([]);
+    await formatAndMount(disks.deps, { ...mount, progress: { ...progress, hasBegun: true } }, signal);
+    expect(kept).toEqual(['begin', 'end']);
+    await unmount(target);
+    await formatAndMount(disks.deps, { ...mount, progress: { ...progress, hasBegun: true } }, signal);
+    expect(kept).toEqual(['begin', 'end', 'end']);
+    await unmount(target);
+  });
+
   test('repairs what can be repaired, and leaves alone what cannot', async () => {
     await using disk = await disks.disk(SIZES.ext4);
     const target = await folder();

@@ -7,23 +7,24 @@ const EMPTY: DeviceContent = { kind: 'empty' };
 
 describe('decideFormat', () => {
   test.each<[string, DeviceContent, string, boolean, object]>([
-    ['formats an empty disk', EMPTY, 'ext4', false, { kind: 'format', args: ['-F', '-m0'] }],
-    ['formats with ext3', EMPTY, 'ext3', false, { kind: 'format', args: ['-F', '-m0'] }],
-    ['formats with ext2', EMPTY, 'ext2', false, { kind: 'format', args: [] }],
-    ['formats with xfs, without force', EMPTY, 'xfs', false, { kind: 'format', args: [] }],
+    ['formats an empty disk', EMPTY, 'ext4', false, { kind: 'format', args: ['-q', '-F', '-m0'] }],
+    ['formats with ext3', EMPTY, 'ext3', false, { kind: 'format', args: ['-q', '-F', '-m0'] }],
+    ['formats with ext2', EMPTY, 'ext2', false, { kind: 'format', args: ['-q'] }],
+    ['formats with others', EMPTY, 'f2fs', false, { kind: 'format', args: [] }],
+    ['formats with xfs, without force', EMPTY, 'xfs', false, { kind: 'format', args: ['-q'] }],
     [
       'formats again what was interrupted',
       { kind: 'unfinished', fsType: 'xfs' },
       'xfs',
       false,
-      { kind: 'format', args: ['-f'] },
+      { kind: 'format', args: ['-q', '-f'] },
     ],
     [
       'formats what was interrupted as another',
       { kind: 'unfinished', fsType: 'btrfs' },
       'ext4',
       false,
-      { kind: 'format', args: ['-F', '-m0'] },
+      { kind: 'format', args: ['-q', '-F', '-m0'] },
     ],
     [
       'refuses an empty disk for reading',
@@ -61,6 +62,22 @@ describe('decideFormat', () => {
       },
     ],
   ])('%s', (_, content, fsType, readOnly, plan) => {
-    expect(decideFormat(content, { device: '/dev/x', fsType, readOnly })).toEqual(plan);
+    expect(decideFormat(content, { device: '/dev/x', fsType, readOnly }, false)).toEqual(plan);
   });
+
+  const UNKNOWN: DeviceContent = { kind: 'unknown' };
+  const asked = { device: '/dev/x', fsType: 'btrfs', readOnly: false };
+
+  test('leaves alone what nobody recognizes, unless it began to format that', () => {
+    expect(decideFormat(UNKNOWN, asked, false).kind).toBe('refuse');
+    expect(decideFormat(UNKNOWN, asked, true)).toEqual({ kind: 'format', args: ['-q', '-f'] });
+    expect(decideFormat(UNKNOWN, { ...asked, readOnly: true }, true).kind).toBe('refuse');
+  });
+
+  test.each<DeviceContent>([{ kind: 'other', what: 'swap' }, fileSystem('xfs')])(
+    'leaves alone %j, though it began to format it',
+    (content) => {
+      expect(decideFormat(content, asked, true).kind).toBe('refuse');
+    },
+  );
 });

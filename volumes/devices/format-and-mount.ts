@@ -18,6 +18,16 @@ export interface FormatAndMountDeps {
   readonly paths: Pick<DevicePaths, 'sys'>;
 }
 
+/** What is kept on disk of a formatting, so that one that was interrupted is begun again: what it leaves of an ext file
+ *  system looks like anybody's data. */
+export interface FormatProgress {
+  /** This node found the device empty, and began. */
+  readonly hasBegun: boolean;
+  /** To be kept before it begins. */
+  begin(): Promise<void>;
+  end(): Promise<void>;
+}
+
 export interface DeviceMount {
   /** The device itself or a link to it, with the partition already chosen. */
   readonly device: string;
@@ -27,6 +37,7 @@ export interface DeviceMount {
   readonly fsType: string;
   readonly readOnly: boolean;
   readonly mountOptions: readonly string[];
+  readonly progress?: FormatProgress;
 }
 
 export const DEFAULT_FS_TYPE = 'ext4';
@@ -43,6 +54,8 @@ export type FormatPlan =
 
 /** Arguments of `mkfs.<fsType>` besides the device. Source: upstream's mount utilities, release 1.24. */
 const MKFS_ARGS: Readonly<Record<string, readonly string[]>> = { ext3: ['-F', '-m0'], ext4: ['-F', '-m0'] };
+/** These write nothing that is missed, and so live on when the agent ends. */
+const QUIET: ReadonlySet<string> = new Set(['ext2', 'ext3', 'ext4', 'xfs', 'btrfs']);
 
 /** The programs that check these do nothing: the kernel repairs them as it mounts them. */
 const CHECKED_BY_KERNEL: ReadonlySet<string> = new Set(['xfs', 'btrfs']);
@@ -51,21 +64,34 @@ const CHECKED_BY_KERNEL: ReadonlySet<string> = new Set(['xfs', 'btrfs']);
 const mountsAs = (found: string, wanted: string): boolean =>
   found === wanted || (wanted === 'ext4' && (found === 'ext2' || found === 'ext3'));
 
-/** What is to be done before a device with this content can be mounted. Pure. */
-export function decideFormat(
-  content: DeviceContent,
-  { device, fsType, readOnly }: Pick<DeviceMount, 'device' | 'fsType' | 'readOnly'>,
-): FormatPlan {
+type Asked = Pick<DeviceMount, 'device' | 'fsType' | 'readOnly'>;
+
+function planFormat({ device, fsType, readOnly }: Asked, isAgain: boolean): FormatPlan {
+  if (readOnly) {
+    const why = `${device} has no file system yet, and can't be given one because it is asked for read-only`;
+    return { kind: 'refuse', why };
+  }
+  const quiet = QUIET.has(fsType) ? ['-q'] : [];
+  const force = isAgain && CHECKED_BY_KERNEL.has(fsType) ? ['-f'] : [];
+  return { kind: 'format', args: [...quiet, ...(MKFS_ARGS[fsType] ?? []), ...force] };
+}
+
+const occupied = (device: string, what: string): FormatPlan => ({
+  kind: 'refuse',
+  why: `${device} has no file system, but ${what} on it: it is not formatted. If nobody needs that, write zeros over both ends of the device`,
+});
+
+/** What is to be done before a device with this content can be mounted. Pure.
+ *  @param hasBegun this node found the device empty earlier, and began to format it */
+export function decideFormat(content: DeviceContent, asked: Asked, hasBegun: boolean): FormatPlan {
+  const { device, fsType, readOnly } = asked;
   switch (content.kind) {
     case 'empty':
-    case 'unfinished': {
-      if (readOnly) {
-        const why = `${device} has no file system yet, and can't be given one because it is asked for read-only`;
-        return { kind: 'refuse', why };
-      }
-      const force = content.kind === 'unfinished' && CHECKED_BY_KERNEL.has(fsType) ? ['-f'] : [];
-      return { kind: 'format', args: [...(MKFS_ARGS[fsType] ?? []), ...force] };
-    }
+      return planFormat(asked, false);
+    case 'unfinished':
+      return planFormat(asked, true);
+    case 'unknown':
+      return hasBegun ? planFormat(asked, true) : occupied(device, 'data that nobody recognizes');
     case 'fileSystem':
       if (!mountsAs(content.fsType, fsType)) {
         const why = `${device} has the file system ${content.fsType}, but ${fsType} is asked for`;
@@ -73,10 +99,7 @@ export function decideFormat(
       }
       return { kind: readOnly || CHECKED_BY_KERNEL.has(content.fsType) ? 'mount' : 'check' };
     case 'other':
-      return {
-        kind: 'refuse',
-        why: `${device} has no file system, but ${content.what} on it: it is not formatted. If nobody needs that, write zeros over both ends of the device`,
-      };
+      return occupied(device, content.what);
     default:
       return content satisfies never;
   }
@@ -95,17 +118,20 @@ async function isMounted({ mounter }: FormatAndMountDeps, { device, target }: De
   throw new VolumeSetupError(`${target} has ${mounted.source} mounted on it instead of ${device}`);
 }
 
+/** Goes to its end, whatever becomes of the pod: half of it would be in everybody's way. */
 async function format(
   { run }: FormatAndMountDeps,
-  { device, fsType }: DeviceMount,
+  { device, fsType, progress }: DeviceMount,
   args: readonly string[],
-  signal: AbortSignal,
 ): Promise<void> {
   const program = `mkfs.${fsType}`;
+  const { signal } = new AbortController();
+  await progress?.begin();
   const result = await run(program, [...args, device], { signal, timeoutMs: LONGEST_WORK_MS });
   if (result.code !== 0) {
     throw new VolumeSetupError(`${device} could not be formatted: ${failText(program, result)}`);
   }
+  await progress?.end();
 }
 
 /** Exit code of fsck: a sum of these. Source: fsck(8). */
@@ -190,9 +216,12 @@ export async function formatAndMount(
     );
   }
   if (await isMounted(deps, mount)) return;
-  const plan = decideFormat(await probeDevice(deps, mount.device, signal), mount);
+  const content = await probeDevice(deps, mount.device, signal);
+  const plan = decideFormat(content, mount, mount.progress?.hasBegun === true);
   if (plan.kind === 'refuse') throw new VolumeSetupError(plan.why);
-  if (plan.kind === 'format') await format(deps, mount, plan.args, signal);
+  // It came to its end and only that was not kept: from now on there is data on it.
+  if (plan.kind !== 'format' && mount.progress?.hasBegun === true) await mount.progress.end();
+  if (plan.kind === 'format') await format(deps, mount, plan.args);
   if (plan.kind === 'check') await check(deps, mount, signal);
   await mountDevice(deps, mount, signal);
 }

@@ -9,7 +9,7 @@ import { errorCode, unlessCode, VolumeSetupError } from '../setup-error.ts';
 import type { ReadyVolume, SourceFields, SourceRequest, UndoServices } from '../sources/source.ts';
 import type { StageFolder, StageRecord, UndoState } from '../staging/contract.ts';
 import type { DevicePlugin, DeviceServices, DeviceVolume } from './contract.ts';
-import { formatAndMount } from './format-and-mount.ts';
+import { type FormatProgress, formatAndMount } from './format-and-mount.ts';
 import { waitForPartition } from './partition.ts';
 import { growFileSystem, rescanDevice } from './resize.ts';
 import { createDeviceWaiter } from './wait-for-device.ts';
@@ -18,6 +18,7 @@ import { createDeviceWaiter } from './wait-for-device.ts';
 const OWN = '@';
 const MODE = '@mode';
 const DEVICE = '@device';
+const FORMATTING = '@formatting';
 /** The source saved something: there may be something to detach. */
 const BEGUN = '@begun';
 
@@ -83,8 +84,22 @@ async function stage<K extends keyof SourceFields>(
   await unlessCode(['EEXIST'], () => mkdir(folder.globalMount, { mode: 0o750 }));
   const { mounter, run, devices } = request.services;
   const { fsType, readOnly } = volume;
-  const mount = { device, target: folder.globalMount, fsType, readOnly, mountOptions: request.mountOptions };
+  const { mountOptions } = request;
+  const progress = formatProgress(folder, device);
+  const mount = { device, target: folder.globalMount, fsType, readOnly, mountOptions, progress };
   await formatAndMount({ mounter, run, paths: devices }, mount, signal);
+}
+
+/** That this device is being formatted stands in the record of the volume. */
+function formatProgress(folder: StageFolder, device: string): FormatProgress {
+  return {
+    hasBegun: folder.saved[FORMATTING] === device,
+    begin: () => folder.save({ ...folder.saved, [FORMATTING]: device }),
+    async end() {
+      const { [FORMATTING]: _, ...state } = folder.saved;
+      await folder.save(state);
+    },
+  };
 }
 
 /** The device is as large as whoever serves it says; its file system follows. */

@@ -12,6 +12,8 @@ export type DeviceContent =
   | { readonly kind: 'fileSystem'; readonly fsType: string }
   /** A file system whose making was interrupted. */
   | { readonly kind: 'unfinished'; readonly fsType: string }
+  /** Not zeros, and nobody knows what it is. */
+  | { readonly kind: 'unknown' }
   /** `what`: in words, such as `a partition table (gpt)`. */
   | { readonly kind: 'other'; readonly what: string };
 
@@ -29,7 +31,7 @@ const AMBIVALENT = 8;
 /** What `blkid -p -o export` found; undefined for nothing, as with an empty partition. Pure. */
 export function readBlkid(
   text: string,
-): Exclude<DeviceContent, { kind: 'empty' | 'unfinished' }> | undefined {
+): Extract<DeviceContent, { kind: 'fileSystem' | 'other' }> | undefined {
   const found = new Map(
     text.split('\n').flatMap((line) => {
       const at = line.indexOf('=');
@@ -64,5 +66,5 @@ export async function probeDevice(
   const superblock = readSuperblock(head);
   if (superblock?.unfinished === true) return { kind: 'unfinished', fsType: superblock.fsType };
   if (found !== undefined) return found;
-  return isAllZero ? { kind: 'empty' } : { kind: 'other', what: 'data that nobody recognizes' };
+  return { kind: isAllZero ? 'empty' : 'unknown' };
 }
