@@ -8,6 +8,8 @@ export interface ExpandRequest {
   /** As the PersistentVolume says it now, such as `2Gi`. */
   readonly size: string;
   readonly sizeBytes: number;
+  /** As the claim still says it. */
+  readonly sizeBeforeBytes: number;
   readonly signal: AbortSignal;
 }
 

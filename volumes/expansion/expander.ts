@@ -40,9 +40,10 @@ export function createExpander({ reports, log }: ExpanderDeps): Expander {
   const queue = createKeyedQueue();
 
   async function grow(use: ClaimInUse, expansion: Expansion, signal: AbortSignal): Promise<void> {
-    const { size, volume } = expansion;
+    const { size, volume, claim } = expansion;
     await reports.begun(expansion, signal);
-    await use.expand({ size, sizeBytes: value(size), signal });
+    const sizeBeforeBytes = value(claim.status?.capacity?.['storage'] ?? '0');
+    await use.expand({ size, sizeBytes: value(size), sizeBeforeBytes, signal });
     log.info({ persistentVolume: volume.metadata?.name, size }, 'Volume grew');
     await reports.finished(expansion, signal).catch((thrown: unknown) => {
       signal.throwIfAborted();

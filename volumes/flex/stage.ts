@@ -48,10 +48,14 @@ async function isAttached(
 
 /** @returns the device as the driver names it; empty where it doesn't attach after all */
 async function attach(stage: FlexStage, folder: StageFolder, signal: AbortSignal): Promise<string> {
-  const { attached: before = '', device: known = '' } = folder.saved;
-  if (before === 'yes' && (await isAttached(stage, signal)) === true) return known;
+  const { attached: before = 'no', device: known = '' } = folder.saved;
+  if (before === 'yes') {
+    // What is mounted is attached, where nobody says.
+    const isMounted = await isMountPoint(stage.services.mounter, folder.globalMount);
+    if ((await isAttached(stage, signal)) ?? isMounted) return known;
+  }
   await folder.save({ ...stateOf(stage), attached: 'perhaps' });
-  const answer = await callAttach(stage, folder, signal);
+  const answer = await callAttach(stage, folder, before, signal);
   const device = answer?.device ?? '';
   await folder.save({ ...stateOf(stage), attached: answer === undefined ? 'no' : 'yes', device });
   return device;
@@ -60,6 +64,7 @@ async function attach(stage: FlexStage, folder: StageFolder, signal: AbortSignal
 async function callAttach(
   stage: FlexStage,
   folder: StageFolder,
+  before: string,
   signal: AbortSignal,
 ): Promise<FlexAnswer | undefined> {
   const { driver, drivers, options } = stage;
@@ -67,7 +72,8 @@ async function callAttach(
     return await unlessNotSupported(driver.call('attach', [options, drivers.nodeName], { signal }));
   } catch (thrown) {
     // Its own word is taken; of a driver that was killed nobody knows how far it came.
-    if (thrown instanceof FlexFailureError) await folder.save({ ...stateOf(stage), attached: 'no' });
+    const isUndone = before === 'no' && thrown instanceof FlexFailureError;
+    if (isUndone) await folder.save({ ...stateOf(stage), attached: 'no' });
     throw thrown;
   }
 }
@@ -91,6 +97,7 @@ export async function stageFlex(stage: FlexStage, folder: StageFolder, signal: A
   await mkdir(target, { recursive: true, mode: 0o750 });
   if (await isMountPoint(services.mounter, target)) return;
   const device = await waitForAttach(stage, attached, signal);
+  await folder.save({ ...folder.saved, mountedDevice: device });
   const mounted = await unlessNotSupported(driver.call('mountdevice', [target, device, options], { signal }));
   if (mounted === undefined && device !== '') await stage.mountDevice(device, target, signal);
 }

@@ -2,6 +2,8 @@ import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'no
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { FlexVolumeSource, Pod } from '#api/schema/gen/core-v1.ts';
+import type { ExpansionReports } from '../expansion/contract.ts';
+import { createExpander } from '../expansion/expander.ts';
 import { createFlexDrivers, listFlexDrivers } from '../flex/drivers.ts';
 import { createVolumeManager } from '../manager.ts';
 import { createRunProgram } from '../programs/run-program.ts';
@@ -10,6 +12,14 @@ import type { VolumeManager } from '../types.ts';
 
 const never = new AbortController().signal;
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** Nobody is told of growth. */
+const REPORTS: ExpansionReports = {
+  begun: () => Promise.resolve(),
+  finished: () => Promise.resolve(),
+  readOnly: () => undefined,
+  failed: () => undefined,
+};
 
 interface World extends TestHost {
   readonly manager: () => VolumeManager;
@@ -28,11 +38,12 @@ async function createWorld(): Promise<World> {
   await mkdir(join(t.base, 'data'));
   await writeFile(join(t.base, 'data/f'), 'of the driver');
   const run = createRunProgram();
+  const expander = createExpander({ reports: REPORTS, log: t.host.log });
   const flexDrivers = createFlexDrivers({ run, dir: plugins, nodeName: 'node-1' });
   return {
     ...t,
     plugins,
-    manager: () => createVolumeManager({ ...t.host, run, flexDrivers }),
+    manager: () => createVolumeManager({ ...t.host, run, flexDrivers, expander }),
     async install(name, branches) {
       const dir = join(plugins, name.replace('/', '~'));
       const program = name.split('/').at(-1) ?? '';
@@ -217,6 +228,34 @@ describe('a driver that attaches', () => {
     ]);
     expect((await world.calls()).at(-1)).toBe('detach disk-7 node-1');
     expect(await readdir(world.base)).not.toContain('attached');
+  });
+
+  test('lets a volume of a claim grow, and its file system', async () => {
+    await using world = await createWorld();
+    await world.install('acme/disk', `${DISK}\nexpandvolume) ok;;\nexpandfs) ok;;`);
+    world.claims.set('default/c', {
+      metadata: { name: 'c', namespace: 'default', uid: 'c1' },
+      spec: { volumeName: 'pv' },
+      status: { capacity: { storage: '1Gi' } },
+    });
+    world.persistentVolumes.set('pv', {
+      metadata: { name: 'pv' },
+      spec: { capacity: { storage: '2Gi' }, flexVolume: { driver: 'acme/disk', options: { id: '7' } } },
+    });
+    const manager = world.manager();
+    const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'c' } }];
+    await manager.mountPod(testPod('uid-1', volumes), never);
+    const calls = await world.calls();
+    const { domain } = world.host.vocabulary;
+    const json = `{"id":"7","${domain}/fsType":"","${domain}/pvOrVolumeName":"pv","${domain}/readwrite":"rw"}`;
+    const sizes = '2147483648 1073741824';
+    const target = /^mountdevice (\S+)/m.exec(calls.join('\n'))?.[1];
+    expect(calls.slice(-2)).toEqual([
+      `expandvolume ${json} ${target} ${sizes}`,
+      `expandfs ${json} /dev/seven-ready ${target} ${sizes}`,
+    ]);
+    await manager.unmountPod('uid-1');
+    expect(await world.mounts()).toEqual([]);
   });
 
   test('that failed to attach has nothing to detach', async () => {

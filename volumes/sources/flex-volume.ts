@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { mkdir, readdir } from 'node:fs/promises';
 import { formatAndMount } from '../devices/format-and-mount.ts';
 import type { FlexDriver, FlexDrivers } from '../flex/drivers.ts';
+import { createFlexExpand } from '../flex/expand.ts';
 import { isMountPoint } from '../flex/mount-point.ts';
 import { type FlexVolume, formatOptions } from '../flex/options.ts';
 import { detachFlex, stageFlex, unlessNotSupported, unmountFlexDevice } from '../flex/stage.ts';
@@ -81,11 +82,17 @@ async function namesOf(
   return { volumeName: name, uniqueName: `${prefix}/${name}-${hash}` };
 }
 
+interface Staged {
+  readonly folder: StageFolder;
+  /** The volume as JSON, without anything of the pod. */
+  readonly options: string;
+}
+
 async function stage(
   driver: FlexDriver,
   volume: FlexVolume,
   request: SourceRequest,
-): Promise<StageFolder | undefined> {
+): Promise<Staged | undefined> {
   if (!driver.capabilities.attach) return undefined;
   const { services } = request;
   const options = formatOptions(services.domain, volume);
@@ -95,18 +102,19 @@ async function stage(
   const deps = { run: services.run, mounter: services.mounter, paths: services.devices };
   const mountDevice = (device: string, target: string, signal: AbortSignal): Promise<void> =>
     formatAndMount(deps, { device, target, fsType, readOnly, mountOptions: [] }, signal);
-  return request.stage({
+  const folder = await request.stage({
     uniqueName,
-    stage: (folder, signal) =>
-      stageFlex({ driver, drivers, volumeName, options, services, mountDevice }, folder, signal),
+    stage: (staged, signal) =>
+      stageFlex({ driver, drivers, volumeName, options, services, mountDevice }, staged, signal),
   });
+  return { folder, options };
 }
 
 async function mountForPod(
   spec: FlexSpec,
   driver: FlexDriver,
   volume: FlexVolume,
-  staged: StageFolder | undefined,
+  staged: Staged | undefined,
   request: SourceRequest,
   dir: string,
 ): Promise<void> {
@@ -117,9 +125,10 @@ async function mountForPod(
   const hidden = [...secrets.values()].flatMap((data) => [data.toString('base64'), data.toString()]);
   const mounted = await unlessNotSupported(driver.call('mount', [dir, options], { signal, secrets: hidden }));
   if (mounted !== undefined) return;
-  if (staged === undefined || !(await isMountPoint(services.mounter, staged.globalMount)))
+  const globalMount = staged?.folder.globalMount;
+  if (globalMount === undefined || !(await isMountPoint(services.mounter, globalMount)))
     throw new VolumeSetupError(`flex driver ${driver.name} supports neither mount nor mountdevice`);
-  await using source = await holdDir(staged.globalMount);
+  await using source = await holdDir(globalMount);
   await services.mounter.bind(source, dir);
 }
 
@@ -142,6 +151,7 @@ async function setUp(spec: FlexSpec, request: SourceRequest): Promise<ReadyVolum
     readOnly: volume.readOnly,
     seLinuxRelabel: capabilities.selinuxRelabel,
     changes: false,
+    ...(staged === undefined ? {} : { expand: createFlexExpand({ ...staged, driver, services }) }),
   };
 }
 
@@ -177,6 +187,7 @@ export const flexVolume: SourcePlugin = defineSource(
     notes: [
       'Drivers get the secret in their arguments, as upstream’s protocol has it: every user of the node can see it while the driver runs.',
       'A driver that attaches is told to attach and detach by the node’s agent itself, never by a controller.',
+      'A volume that grows is grown by the driver on the node, by `expandvolume` and `expandfs`; only a driver that attaches is asked.',
       'Drivers are killed after 2 min, and after 10 min in `waitforattach`; upstream waits for ever.',
       'What the agent says of pod and volume can’t be overruled by options of the same key.',
     ],
