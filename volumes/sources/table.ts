@@ -22,10 +22,12 @@ import { local } from './local.ts';
 import { nfs } from './nfs.ts';
 import { createPersistentVolumeClaim } from './persistent-volume-claim.ts';
 import { photonPersistentDisk } from './photon-persistent-disk.ts';
+import { portworxVolume } from './portworx-volume.ts';
 import { projected } from './projected.ts';
 import { quobyte } from './quobyte.ts';
 import { rbd } from './rbd.ts';
 import { secret } from './secret.ts';
+import { storageos } from './storageos.ts';
 import { vsphereVolume } from './vsphere-volume.ts';
 import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
 
@@ -46,8 +48,10 @@ export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
   local,
   nfs,
   photonPersistentDisk,
+  portworxVolume,
   quobyte,
   rbd,
+  storageos,
   vsphereVolume,
 ];
 
@@ -73,10 +77,12 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   nfs,
   createPersistentVolumeClaim(PERSISTENT_SOURCES),
   photonPersistentDisk,
+  portworxVolume,
   projected,
   quobyte,
   rbd,
   secret,
+  storageos,
   vsphereVolume,
 ];
 
