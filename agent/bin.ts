@@ -4,6 +4,8 @@ import { isDaemonStart, runCommand } from './cli/main.ts';
 
 async function main(argv: readonly string[]): Promise<number> {
   if (isDaemonStart(argv)) {
+    // A volume whose server is gone may hold threads of the pool for ever: four would soon be none.
+    process.env['UV_THREADPOOL_SIZE'] ??= '16';
     const { runDaemon } = await import('./cli/run.ts');
     return runDaemon(argv);
   }

@@ -17,9 +17,10 @@ import { createLookAfter } from './look-after.ts';
 import { createMounter, type Mounter } from './mounter.ts';
 import { createPodTasks, type PodTasks, until } from './pod-tasks.ts';
 import { podsOnDisk } from './pods-on-disk.ts';
+import { checkAnswers } from './remote-mounts.ts';
 import { createSetUp, type SetUpVolume, uidOf, undoServices } from './set-up.ts';
 import { combineFailures, type VolumeFailure } from './setup-error.ts';
-import type { SourcePlugin } from './sources/source.ts';
+import type { SourcePlugin, UndoServices } from './sources/source.ts';
 import { SOURCES, type SourceTable } from './sources/table.ts';
 import { createPublished } from './staging/published.ts';
 import { createRecordFiles, type RecordFiles } from './staging/record-files.ts';
@@ -37,6 +38,7 @@ export interface ManagerParts {
 }
 
 interface Work extends Pick<VolumeManager, 'recover'> {
+  readonly services: UndoServices;
   readonly inUse: UseTracker;
   readonly setUp: SetUpVolume;
   readonly undo: Undo;
@@ -60,6 +62,7 @@ function createWork(
   ];
   const inUse = createUseTracker({ ...host, podsOnDisk: left });
   return {
+    services,
     inUse,
     setUp: createSetUp({ host, services, inUse, sources, published, stager }),
     undo,
@@ -79,7 +82,7 @@ export function createVolumeManager(
   parts: ManagerParts = {},
 ): VolumeManager {
   const { rootDir, log, clock } = host;
-  const { inUse, setUp, undo, recover } = createWork(host, mounter, parts);
+  const { services, inUse, setUp, undo, recover } = createWork(host, mounter, parts);
   const attempts = createAttempts({ clock });
   const tasks = createPodTasks();
   const lookAfter = createLookAfter({ attempts, tasks, log });
@@ -156,7 +159,7 @@ export function createVolumeManager(
 
     recover,
 
-    ...createSubPathPart(rootDir, mounter, tasks),
+    ...createSubPathPart(rootDir, services, tasks),
 
     podsOnDisk: () => podsOnDisk(rootDir),
   };
@@ -174,7 +177,7 @@ function mountedOf(ready: ReadonlyMap<string, ActualVolume>, name: string): Moun
 /** The part of the manager that is for single mounts of a container. */
 function createSubPathPart(
   rootDir: string,
-  mounter: Mounter,
+  { mounter, run }: Pick<UndoServices, 'mounter' | 'run'>,
   tasks: PodTasks,
 ): Pick<VolumeManager, 'prepareSubPath' | 'cleanSubPaths'> {
   return {
@@ -186,6 +189,7 @@ function createSubPathPart(
           containerName,
           mountIndex,
         });
+        await checkAnswers({ mounter, run }, volume.hostPath, new AbortController().signal);
         await tasks.run(podUID, `subpaths/${containerName}`, () =>
           bindSubPath(mounter, {
             volumePath: volume.hostPath,
@@ -205,7 +209,7 @@ function createSubPathPart(
         const dir = subPathsDir(rootDir, podUID);
         checkName('container name', containerName);
         await tasks.run(podUID, `subpaths/${containerName}`, () =>
-          tearDownSubPaths(mounter, dir, containerName),
+          tearDownSubPaths(mounter, dir, containerName, run),
         );
       } catch (thrown) {
         throw tearDownError(podUID, thrown);

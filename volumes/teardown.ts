@@ -3,10 +3,13 @@
 import { constants } from 'node:fs';
 import { readdir, realpath, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { settleAll } from './entries.ts';
 import { type Held, holdAt, holdDir, holdPath } from './held-dir.ts';
 import { SUB_PATHS, VOLUME_DEVICES, VOLUME_RECORDS, VOLUMES } from './layout.ts';
 import type { Mounter } from './mounter.ts';
 import { type MountInfo, mountsBeneath } from './mountinfo.ts';
+import type { RunProgram } from './programs/contract.ts';
+import { detachRemote, remoteByPath } from './remote-mounts.ts';
 import { removeTree } from './remove-tree.ts';
 import { errorCode, unlessCode, VolumeSetupError } from './setup-error.ts';
 import { O_PATH, RESOLVE_BENEATH, RESOLVE_NO_SYMLINKS } from './syscalls.ts';
@@ -41,14 +44,20 @@ async function detachEach(mounter: Mounter, dir: string, mounts: readonly MountI
 }
 
 /** Detaches every mount at `dir` or beneath it; nothing happens when `dir` doesn't exist.
+ *  @param run for mounts whose server may be gone, so that nothing else waits for it
  *  @throws AggregateError or VolumeSetupError when a mount stays */
-export async function detachBeneath(mounter: Mounter, dir: string): Promise<void> {
+export async function detachBeneath(mounter: Mounter, dir: string, run?: RunProgram): Promise<void> {
   const path = await realpathOf(dir);
   if (path === undefined) return;
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const mounts = mountsBeneath(await mounter.list(), path);
     if (mounts.length === 0) return;
-    await detachEach(mounter, path, mounts);
+    const { signal } = new AbortController();
+    const remote = run === undefined ? [] : remoteByPath(mounts);
+    const others = mounts.filter((mount) => !remote.includes(mount));
+    if (run !== undefined)
+      await settleAll(remote.map(({ mountPoint }) => detachRemote({ mounter, run }, mountPoint, signal)));
+    if (others.length > 0) await detachEach(mounter, path, others);
   }
   throw new VolumeSetupError(`something keeps mounting beneath ${dir}`);
 }
@@ -74,11 +83,12 @@ async function holdExisting(dir: string): Promise<Held | undefined> {
 
 /** Detaches and removes the volumes and subPaths of the pod at `dir`, then `dir` itself if nothing else is in it.
  *  @throws AggregateError, SyscallError; what is left is found again by the next call */
-export async function tearDownPod(mounter: Mounter, dir: string): Promise<void> {
+export async function tearDownPod(mounter: Mounter, dir: string, run?: RunProgram): Promise<void> {
   const found = await holdExisting(dir);
   if (found === undefined) return;
   await using pod = found;
-  for (const folder of [SUB_PATHS, VOLUME_DEVICES, VOLUMES]) await detachBeneath(mounter, join(dir, folder));
+  for (const folder of [SUB_PATHS, VOLUME_DEVICES, VOLUMES])
+    await detachBeneath(mounter, join(dir, folder), run);
   // The records last: until then there may be something that they tell how to undo.
   for (const folder of [SUB_PATHS, VOLUME_DEVICES, VOLUMES, VOLUME_RECORDS])
     await removeTree(mounter.syscalls, pod, folder);
@@ -86,13 +96,18 @@ export async function tearDownPod(mounter: Mounter, dir: string): Promise<void> 
 }
 
 /** The same for the subPaths of one container, in the directory that holds those of all volumes. */
-export async function tearDownSubPaths(mounter: Mounter, dir: string, containerName: string): Promise<void> {
+export async function tearDownSubPaths(
+  mounter: Mounter,
+  dir: string,
+  containerName: string,
+  run?: RunProgram,
+): Promise<void> {
   const found = await holdExisting(dir);
   if (found === undefined) return;
   await found[Symbol.asyncDispose]();
   for (const volumeName of await readdir(dir)) {
     const volume = join(dir, volumeName);
-    await detachBeneath(mounter, join(volume, containerName));
+    await detachBeneath(mounter, join(volume, containerName), run);
     await using held = await holdDir(volume);
     await removeTree(mounter.syscalls, held, containerName);
     await unlessCode(['ENOTEMPTY', 'ENOENT'], () => rmdir(volume));

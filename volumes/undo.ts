@@ -108,7 +108,7 @@ export function createUndo(deps: UndoDeps): Undo {
       const records = await published.of(podUID);
       const keys = owe(podUID, records);
       await all(records.map((record) => named(`volume "${record.volumeName}"`, tearDown(podUID, record))));
-      await tearDownPod(mounter, dir);
+      await tearDownPod(mounter, dir, services.run);
       await published.forget(podUID);
       await all([...keys.values()].map((key) => named(key.uniqueName, release(podUID, key))));
     },
