@@ -19,12 +19,17 @@ function fixedPart(object: ApiObject, withProgress: boolean): unknown {
   return { ...object, metadata, status };
 }
 
-/** @param withProgress the feature RecoverVolumeExpansionFailure is on
- *  @throws StatusError Forbidden */
+/** Whether nothing changed but what a node may tell.
+ *  @param withProgress the feature RecoverVolumeExpansionFailure is on */
+export function isGrowthAlone(object: ApiObject, old: ApiObject, withProgress: boolean): boolean {
+  return isDeepStrictEqual(fixedPart(object, withProgress), fixedPart(old, withProgress));
+}
+
+/** @throws StatusError Forbidden */
 export function checkClaimStatus(request: AdmissionRequest, node: string, withProgress: boolean): void {
   const { object, old } = request;
   if (object === undefined || old === undefined) return;
-  if (isDeepStrictEqual(fixedPart(object, withProgress), fixedPart(old, withProgress))) return;
+  if (isGrowthAlone(object, old, withProgress)) return;
   throw refusal(
     request,
     `node ${JSON.stringify(node)} is not allowed to update fields other than status.capacity and status.conditions`,
