@@ -15,10 +15,15 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { type AtomicWriterDeps, versionName, writePayload } from './atomic-writer.ts';
+import { DIRECT, type FileCalls, POOLED } from './file-calls.ts';
 import type { Payload } from './payload.ts';
 import { createSyscalls } from './syscalls.ts';
 
-const deps: AtomicWriterDeps = { syscalls: createSyscalls(), clock: createFakeClock() };
+const parts: AtomicWriterDeps = { syscalls: createSyscalls(), clock: createFakeClock() };
+const WAYS: readonly (readonly [string, FileCalls])[] = [
+  ['on the thread pool', POOLED],
+  ['directly', DIRECT],
+];
 let base: string;
 let dir: string;
 
@@ -54,7 +59,9 @@ describe('versionName', () => {
   });
 });
 
-describe('writePayload', () => {
+describe.each(WAYS)('writePayload %s', (_, files) => {
+  const deps = { ...parts, files };
+
   test('shows each file through links', async () => {
     expect(await writePayload(deps, dir, payloadOf({ a: '1', 'sub/deep/b': '2' }, 0o440))).toBe(true);
     expect(readlinkSync(join(dir, 'a'))).toBe('..data/a');
@@ -137,7 +144,9 @@ describe('writePayload', () => {
   });
 });
 
-describe('writePayload in a volume where something was planted', () => {
+describe.each(WAYS)('writePayload %s in a volume where something was planted', (_, files) => {
+  const deps = { ...parts, files };
+
   let outside: string;
   beforeEach(() => {
     outside = join(base, 'outside');

@@ -4,19 +4,28 @@
  *  Layout as in the field, so that programs that watch `..data` keep working. */
 import { randomInt } from 'node:crypto';
 import { constants } from 'node:fs';
-import { chmod, chown, mkdir, open, readlink, rename, symlink } from 'node:fs/promises';
 import type { Clock } from '#api/kit/clock.ts';
-import { at, type Held, heldPath, holdDir, holdPath, listHeld, statHeld } from './held-dir.ts';
+import { type FileCalls, POOLED } from './file-calls.ts';
+import { at, type Held, heldPath } from './held-dir.ts';
 import { CREATE_NEW, groupMode } from './ownership.ts';
 import { checkPayload, type Payload, type PayloadFile } from './payload.ts';
 import { removeTree } from './remove-tree.ts';
 import { errorCode, unlessCode } from './setup-error.ts';
-import type { Syscalls } from './syscalls.ts';
+import { O_PATH, type Syscalls } from './syscalls.ts';
 
 export interface AtomicWriterDeps {
   readonly syscalls: Syscalls;
   readonly clock: Clock;
+  /** How files are reached; on the thread pool unless given. */
+  readonly files?: FileCalls;
 }
+
+interface Writer extends AtomicWriterDeps {
+  readonly files: FileCalls;
+}
+
+const HOLD_DIR = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+const HOLD_ANY = O_PATH | constants.O_NOFOLLOW;
 
 export interface WriteOptions {
   /** Group that gets to read every file. */
@@ -60,52 +69,45 @@ const fileMode = (file: PayloadFile, gid: number | undefined): number =>
 const directoryMode = (gid: number | undefined): number =>
   gid === undefined ? 0o755 : groupMode(0o755, true, true);
 
-async function writeFile(dir: Held, name: string, file: PayloadFile, gid: number | undefined): Promise<void> {
-  await using handle = await open(at(dir, name), CREATE_NEW, 0o600);
-  await handle.writeFile(file.data);
-  if (gid !== undefined) await handle.chown(0, gid);
-  await handle.chmod(fileMode(file, gid));
+type Group = number | undefined;
+
+async function writeFile(files: FileCalls, path: string, file: PayloadFile, gid: Group): Promise<void> {
+  await using held = await files.open(path, CREATE_NEW, 0o600);
+  await files.write(held, file.data);
+  if (gid !== undefined) await files.chown(held, gid);
+  await files.chmod(held, fileMode(file, gid));
 }
 
-async function writeTree(dir: Held, tree: Tree, gid: number | undefined): Promise<void> {
-  for (const [name, file] of tree.files) await writeFile(dir, name, file, gid);
+async function writeTree(files: FileCalls, dir: Held, tree: Tree, gid: Group): Promise<void> {
+  for (const [name, file] of tree.files) await writeFile(files, at(dir, name), file, gid);
   for (const [name, subtree] of tree.directories) {
-    await mkdir(at(dir, name), 0o700);
-    await using child = await holdDir(at(dir, name));
-    await writeTree(child, subtree, gid);
+    await files.mkdir(at(dir, name), 0o700);
+    await using child = await files.open(at(dir, name), HOLD_DIR);
+    await writeTree(files, child, subtree, gid);
   }
-  await adoptDirectory(dir, gid);
+  if (gid !== undefined) await files.chown(dir, gid);
+  await files.chmod(dir, directoryMode(gid));
 }
 
-async function adoptDirectory(dir: Held, gid: number | undefined): Promise<void> {
-  if (gid !== undefined) await chown(heldPath(dir), 0, gid);
-  await chmod(heldPath(dir), directoryMode(gid));
-}
-
-async function sameFile(
-  dir: Held,
-  name: string,
-  file: PayloadFile,
-  gid: number | undefined,
-): Promise<boolean> {
+async function sameFile(files: FileCalls, path: string, file: PayloadFile, gid: Group): Promise<boolean> {
   // Only a plain file is opened for reading: a planted pipe would block, and a device might do anything.
-  await using held = await holdPath(at(dir, name));
-  const stats = await statHeld(held);
+  await using held = await files.open(path, HOLD_ANY);
+  const stats = await files.stat(held);
   if (!stats.isFile() || stats.size !== file.data.length) return false;
   if ((stats.mode & 0o7777) !== fileMode(file, gid) || stats.gid !== (gid ?? stats.gid)) return false;
-  await using handle = await open(heldPath(held), constants.O_RDONLY);
-  return file.data.equals(await handle.readFile());
+  await using opened = await files.open(heldPath(held), constants.O_RDONLY);
+  return file.data.equals(await files.read(opened, file.data.length));
 }
 
-async function sameTree(dir: Held, tree: Tree, gid: number | undefined): Promise<boolean> {
-  const stats = await statHeld(dir);
+async function sameTree(files: FileCalls, dir: Held, tree: Tree, gid: Group): Promise<boolean> {
+  const stats = await files.stat(dir);
   if ((stats.mode & 0o7777) !== directoryMode(gid) || stats.gid !== (gid ?? stats.gid)) return false;
-  const names = await listHeld(dir);
+  const names = await files.list(dir);
   if (names.length !== tree.files.size + tree.directories.size) return false;
-  for (const [name, file] of tree.files) if (!(await sameFile(dir, name, file, gid))) return false;
+  for (const [name, file] of tree.files) if (!(await sameFile(files, at(dir, name), file, gid))) return false;
   for (const [name, subtree] of tree.directories) {
-    await using child = await holdDir(at(dir, name));
-    if (!(await sameTree(child, subtree, gid))) return false;
+    await using child = await files.open(at(dir, name), HOLD_DIR);
+    if (!(await sameTree(files, child, subtree, gid))) return false;
   }
   return true;
 }
@@ -113,9 +115,9 @@ async function sameTree(dir: Held, tree: Tree, gid: number | undefined): Promise
 /** Anything that isn't as the writer leaves it reads as "not the same": it is then written anew. */
 const FOREIGN = ['ENOENT', 'ENOTDIR', 'ELOOP', 'EISDIR', 'ENXIO', 'EINVAL'];
 
-async function readLink(dir: Held, name: string): Promise<string | undefined> {
+async function readLink(files: FileCalls, dir: Held, name: string): Promise<string | undefined> {
   try {
-    return await readlink(at(dir, name));
+    return await files.readlink(at(dir, name));
   } catch (thrown) {
     if (FOREIGN.includes(errorCode(thrown) ?? '')) return undefined;
     throw thrown;
@@ -124,17 +126,18 @@ async function readLink(dir: Held, name: string): Promise<string | undefined> {
 
 /** The version directory that `..data` names, if it holds exactly this payload. */
 async function currentVersion(
+  files: FileCalls,
   volume: Held,
   names: ReadonlySet<string>,
   tree: Tree,
-  gid: number | undefined,
+  gid: Group,
 ): Promise<string | undefined> {
   if (!names.has(DATA)) return undefined;
-  const version = await readLink(volume, DATA);
+  const version = await readLink(files, volume, DATA);
   if (version === undefined || !VERSION_NAME.test(version)) return undefined;
   try {
-    await using dir = await holdDir(at(volume, version));
-    return (await sameTree(dir, tree, gid)) ? version : undefined;
+    await using dir = await files.open(at(volume, version), HOLD_DIR);
+    return (await sameTree(files, dir, tree, gid)) ? version : undefined;
   } catch (thrown) {
     if (FOREIGN.includes(errorCode(thrown) ?? '')) return undefined;
     throw thrown;
@@ -142,34 +145,30 @@ async function currentVersion(
 }
 
 /** Puts a link in place in one step, whatever is there; a directory that is in the way is removed first. */
-async function replaceLink(
-  deps: AtomicWriterDeps,
-  volume: Held,
-  name: string,
-  target: string,
-): Promise<void> {
-  await removeTree(deps.syscalls, volume, DATA_NEW);
-  await symlink(target, at(volume, DATA_NEW));
-  const place = (): Promise<void> => rename(at(volume, DATA_NEW), at(volume, name));
+async function replaceLink(writer: Writer, volume: Held, name: string, target: string): Promise<void> {
+  await removeTree(writer.syscalls, volume, DATA_NEW);
+  const { files } = writer;
+  await files.symlink(target, at(volume, DATA_NEW));
+  const place = async (): Promise<void> => files.rename(at(volume, DATA_NEW), at(volume, name));
   if (await unlessCode(['EISDIR', 'ENOTEMPTY', 'EEXIST'], place)) return;
-  await removeTree(deps.syscalls, volume, name);
+  await removeTree(writer.syscalls, volume, name);
   await place();
 }
 
 /** The same; most of the time nothing is there yet. */
-async function placeLink(deps: AtomicWriterDeps, volume: Held, name: string, target: string): Promise<void> {
-  if (await unlessCode(['EEXIST'], () => symlink(target, at(volume, name)))) return;
-  await replaceLink(deps, volume, name, target);
+async function placeLink(writer: Writer, volume: Held, name: string, target: string): Promise<void> {
+  if (await unlessCode(['EEXIST'], async () => writer.files.symlink(target, at(volume, name)))) return;
+  await replaceLink(writer, volume, name, target);
 }
 
-async function isOwnLink(volume: Held, name: string): Promise<boolean> {
-  return (await readLink(volume, name)) === `${DATA}/${name}`;
+async function isOwnLink({ files }: Writer, volume: Held, name: string): Promise<boolean> {
+  return (await readLink(files, volume, name)) === `${DATA}/${name}`;
 }
 
 /** Removes links to files that are gone, and versions left by a run that was cut short.
  *  @param names what was in the volume before it was written */
 async function prune(
-  deps: AtomicWriterDeps,
+  writer: Writer,
   volume: Held,
   names: ReadonlySet<string>,
   wanted: ReadonlySet<string>,
@@ -178,18 +177,18 @@ async function prune(
   for (const name of names) {
     if (name.startsWith('..')) {
       if (name === DATA || name === version) continue;
-      if (name === DATA_NEW || VERSION_NAME.test(name)) await removeTree(deps.syscalls, volume, name);
-    } else if (!wanted.has(name) && (await isOwnLink(volume, name))) {
-      await removeTree(deps.syscalls, volume, name);
+      if (name === DATA_NEW || VERSION_NAME.test(name)) await removeTree(writer.syscalls, volume, name);
+    } else if (!wanted.has(name) && (await isOwnLink(writer, volume, name))) {
+      await removeTree(writer.syscalls, volume, name);
     }
   }
 }
 
-async function writeVersion(deps: AtomicWriterDeps, volume: Held, tree: Tree, gid?: number): Promise<string> {
-  const version = versionName(deps.clock.now(), randomInt(1e9, 1e10));
-  await mkdir(at(volume, version), 0o700);
-  await using dir = await holdDir(at(volume, version));
-  await writeTree(dir, tree, gid);
+async function writeVersion({ files, clock }: Writer, volume: Held, tree: Tree, gid: Group): Promise<string> {
+  const version = versionName(clock.now(), randomInt(1e9, 1e10));
+  await files.mkdir(at(volume, version), 0o700);
+  await using dir = await files.open(at(volume, version), HOLD_DIR);
+  await writeTree(files, dir, tree, gid);
   return version;
 }
 
@@ -199,20 +198,21 @@ export async function writePayload(
   deps: AtomicWriterDeps,
   path: string,
   payload: Payload,
-  options: WriteOptions = {},
+  { gid }: WriteOptions = {},
 ): Promise<boolean> {
   const tree = treeOf(checkPayload(payload));
-  await using volume = await holdDir(path);
-  const { gid } = options;
-  const names = new Set(await listHeld(volume));
-  const unchanged = await currentVersion(volume, names, tree, gid);
-  const version = unchanged ?? (await writeVersion(deps, volume, tree, gid));
-  if (unchanged === undefined) await placeLink(deps, volume, DATA, version);
+  const { files = POOLED } = deps;
+  const writer = { ...deps, files };
+  await using volume = await files.open(path, HOLD_DIR);
+  const names = new Set(await files.list(volume));
+  const unchanged = await currentVersion(files, volume, names, tree, gid);
+  const version = unchanged ?? (await writeVersion(writer, volume, tree, gid));
+  if (unchanged === undefined) await placeLink(writer, volume, DATA, version);
   const wanted = new Set([...tree.files.keys(), ...tree.directories.keys()]);
   for (const name of wanted) {
-    if (names.has(name) && (await isOwnLink(volume, name))) continue;
-    await placeLink(deps, volume, name, `${DATA}/${name}`);
+    if (names.has(name) && (await isOwnLink(writer, volume, name))) continue;
+    await placeLink(writer, volume, name, `${DATA}/${name}`);
   }
-  await prune(deps, volume, names, wanted, version);
+  await prune(writer, volume, names, wanted, version);
   return unchanged === undefined;
 }

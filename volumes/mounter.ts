@@ -1,6 +1,5 @@
 /** Mounts as the volumes need them, on top of the bare system calls. Knows nothing of pods. */
-import { readFile, realpath, stat, statfs } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { readFile, stat, statfs } from 'node:fs/promises';
 import { type Held, heldPath } from './held-dir.ts';
 import { type MountInfo, parseMountInfo } from './mountinfo.ts';
 import { errorCode, VolumeSetupError } from './setup-error.ts';
@@ -18,6 +17,8 @@ import {
 } from './syscalls.ts';
 
 export interface TmpfsOptions {
+  /** The directory was made just now: nothing is mounted on it. */
+  readonly isNew?: boolean;
   /** Mode of its root directory. */
   readonly mode: number;
   readonly gid?: number;
@@ -64,7 +65,7 @@ const HUGETLBFS_MAGIC = 0x9584_58f6;
 /** Whether `dir` is the root of a file system of its own with this magic number.
  *  @throws VolumeSetupError when something else is mounted there */
 async function isMounted(dir: string, magic: number): Promise<boolean> {
-  const [own, parent] = await Promise.all([stat(dir), stat(dirname(await realpath(dir)))]);
+  const [own, parent] = await Promise.all([stat(dir), stat(`${dir}/..`)]);
   if (own.dev === parent.dev) return false;
   if ((await statfs(dir)).type === magic) return true;
   throw new VolumeSetupError(`${dir} has another file system mounted on it`);
@@ -104,7 +105,7 @@ export function createMounter(
     syscalls,
     list: async () => parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8')),
     async ensureTmpfs(dir, options) {
-      if (!(await isMounted(dir, TMPFS_MAGIC))) await mountTmpfs(dir, options);
+      if (options.isNew === true || !(await isMounted(dir, TMPFS_MAGIC))) await mountTmpfs(dir, options);
     },
     async ensureHugetlbfs(dir, { mode, gid, pageSizeBytes, sizeBytes }) {
       if (await isMounted(dir, HUGETLBFS_MAGIC)) return;

@@ -12,6 +12,7 @@ import type {
   ServiceAccountTokenProjection,
 } from '#api/schema/gen/core-v1.ts';
 import { writePayload } from '../atomic-writer.ts';
+import { DIRECT, POOLED } from '../file-calls.ts';
 import { groupMode } from '../ownership.ts';
 import { mergePayloads, type Payload, type PayloadFile, selectKeys } from '../payload.ts';
 import { VolumeSetupError } from '../setup-error.ts';
@@ -173,10 +174,14 @@ export async function setUpContent(
   const dir = request.dir(place.dirName);
   const group = fsGroup === undefined ? {} : { gid: fsGroup };
   const mode = fsGroup === undefined ? 0o755 : groupMode(0o755, true, true);
-  await mkdir(dir, { recursive: true, mode: 0o750 });
-  if (place.memory) await mounter.ensureTmpfs(dir, { mode, ...group, noSwap: true, dataOnly: true });
+  const isNew = (await mkdir(dir, { recursive: true, mode: 0o750 })) !== undefined;
+  if (place.memory) await mounter.ensureTmpfs(dir, { mode, ...group, noSwap: true, dataOnly: true, isNew });
   if (fsGroup !== undefined) await chown(dir, 0, fsGroup);
-  await chmod(dir, mode);
-  await writePayload({ syscalls: mounter.syscalls, clock }, dir, content.payload, group);
+  // A file system that was mounted just now has it already.
+  if (!(isNew && place.memory)) await chmod(dir, mode);
+  const { syscalls } = mounter;
+  // What is in memory waits for no disk.
+  const files = place.memory ? DIRECT : POOLED;
+  await writePayload({ syscalls, clock, files }, dir, content.payload, group);
   return { hostPath: dir, readOnly: true, seLinuxRelabel: true, changes: content.changes };
 }

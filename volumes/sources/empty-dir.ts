@@ -7,7 +7,7 @@ import type { Container, EmptyDirVolumeSource, Pod } from '#api/schema/gen/core-
 import { holdDir } from '../held-dir.ts';
 import { groupMode } from '../ownership.ts';
 import { removeTree } from '../remove-tree.ts';
-import { errorCode, VolumeSetupError } from '../setup-error.ts';
+import { errorCode, unlessCode, VolumeSetupError } from '../setup-error.ts';
 import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from './source.ts';
 
 const HUGE_PAGES = 'HugePages';
@@ -108,9 +108,12 @@ async function makeNew(request: SourceRequest, dir: string): Promise<void> {
   await mkdir(dirname(dir), { recursive: true, mode: 0o750 });
   const name = `.${basename(dir)}.new`;
   const path = join(dirname(dir), name);
-  await using parent = await holdDir(dirname(dir));
-  await removeTree(request.services.mounter.syscalls, parent, name);
-  await mkdir(path, 0o700);
+  if (!(await unlessCode(['EEXIST'], () => mkdir(path, 0o700)))) {
+    // Left by an agent that ended in between.
+    await using parent = await holdDir(dirname(dir));
+    await removeTree(request.services.mounter.syscalls, parent, name);
+    await mkdir(path, 0o700);
+  }
   if (request.fsGroup !== undefined) await chown(path, 0, request.fsGroup);
   await chmod(path, rootMode(request));
   await rename(path, dir);
@@ -133,10 +136,10 @@ async function setUp(spec: EmptyDirVolumeSource, request: SourceRequest): Promis
   if (medium === '') {
     await makeOnDisk(request, dir);
   } else if (medium === 'Memory') {
-    await mkdir(dir, { recursive: true, mode: 0o750 });
+    const isNew = (await mkdir(dir, { recursive: true, mode: 0o750 })) !== undefined;
     const sizes = emptyDirs?.sizesMemory ?? true;
     const size = sizes ? memorySize(request.pod, sizeLimit, allocatable()['memory']) : undefined;
-    await mounter.ensureTmpfs(dir, { mode, ...gidOption(request), ...sizeOption(size) });
+    await mounter.ensureTmpfs(dir, { mode, isNew, ...gidOption(request), ...sizeOption(size) });
   } else if (medium === HUGE_PAGES || medium.startsWith(`${HUGE_PAGES}-`)) {
     const pageSizeBytes = hugePageSize(request.pod, medium);
     await mkdir(dir, { recursive: true, mode: 0o750 });

@@ -1,0 +1,119 @@
+/** The calls by which content is written and looked at, in two ways: on the thread pool, for file systems that may
+ *  block; and directly, for those in memory, where a call takes microseconds and handing it over takes more. */
+import {
+  close,
+  closeSync,
+  fchmod,
+  fchmodSync,
+  fchown,
+  fchownSync,
+  fstat,
+  fstatSync,
+  mkdir,
+  mkdirSync,
+  open,
+  openSync,
+  read,
+  readdir,
+  readdirSync,
+  readlink,
+  readlinkSync,
+  readSync,
+  rename,
+  renameSync,
+  type Stats,
+  symlink,
+  symlinkSync,
+  writeFile,
+  writeFileSync,
+} from 'node:fs';
+import { promisify } from 'node:util';
+import { type Held, heldPath } from './held-dir.ts';
+
+type MayWait<T> = T | Promise<T>;
+
+/** Each throws the system's error. */
+export interface FileCalls {
+  open(path: string, flags: number, mode?: number): MayWait<Held>;
+  stat(held: Held): MayWait<Stats>;
+  list(dir: Held): MayWait<readonly string[]>;
+  /** A file from its beginning, no more than this. */
+  read(file: Held, bytes: number): MayWait<Buffer>;
+  write(file: Held, data: Buffer): MayWait<void>;
+  chmod(held: Held, mode: number): MayWait<void>;
+  /** Gives it to root and this group. */
+  chown(held: Held, gid: number): MayWait<void>;
+  mkdir(path: string, mode: number): MayWait<void>;
+  readlink(path: string): MayWait<string>;
+  rename(from: string, to: string): MayWait<void>;
+  symlink(target: string, path: string): MayWait<void>;
+}
+
+const pooled = {
+  open: promisify(open),
+  close: promisify(close),
+  stat: promisify(fstat),
+  list: promisify(readdir),
+  read: promisify(read),
+  write: promisify(writeFile),
+  chmod: promisify(fchmod),
+  chown: promisify(fchown),
+  mkdir: promisify(mkdir),
+  readlink: promisify(readlink),
+  rename: promisify(rename),
+  symlink: promisify(symlink),
+};
+
+/** On the thread pool. */
+export const POOLED: FileCalls = {
+  async open(path, flags, mode) {
+    const fd = await pooled.open(path, flags, mode);
+    return { fd, [Symbol.asyncDispose]: () => pooled.close(fd) };
+  },
+  stat: ({ fd }) => pooled.stat(fd),
+  list: (dir) => pooled.list(heldPath(dir)),
+  async read({ fd }, bytes) {
+    const buffer = Buffer.alloc(bytes);
+    let filled = 0;
+    for (let more = bytes; more > 0 && filled < bytes; filled += more)
+      more = (await pooled.read(fd, buffer, filled, bytes - filled, filled)).bytesRead;
+    return buffer.subarray(0, filled);
+  },
+  write: ({ fd }, data) => pooled.write(fd, data),
+  chmod: ({ fd }, mode) => pooled.chmod(fd, mode),
+  chown: ({ fd }, gid) => pooled.chown(fd, 0, gid),
+  mkdir: (path, mode) => pooled.mkdir(path, mode),
+  readlink: (path) => pooled.readlink(path),
+  rename: (from, to) => pooled.rename(from, to),
+  symlink: (target, path) => pooled.symlink(target, path),
+};
+
+/** At once, on the event loop. Only for file systems that are in memory. */
+export const DIRECT: FileCalls = {
+  open(path, flags, mode) {
+    const fd = openSync(path, flags, mode);
+    return {
+      fd,
+      [Symbol.asyncDispose]: () => {
+        closeSync(fd);
+        return Promise.resolve();
+      },
+    };
+  },
+  stat: ({ fd }) => fstatSync(fd),
+  list: (dir) => readdirSync(heldPath(dir)),
+  read({ fd }, bytes) {
+    const buffer = Buffer.alloc(bytes);
+    let filled = 0;
+    for (let more = bytes; more > 0 && filled < bytes; filled += more)
+      more = readSync(fd, buffer, filled, bytes - filled, filled);
+    return buffer.subarray(0, filled);
+  },
+  write: ({ fd }, data) => writeFileSync(fd, data),
+  chmod: ({ fd }, mode) => fchmodSync(fd, mode),
+  chown: ({ fd }, gid) => fchownSync(fd, 0, gid),
+  mkdir: (path, mode) => mkdirSync(path, mode),
+  readlink: (path) => readlinkSync(path),
+  rename: (from, to) => renameSync(from, to),
+  symlink: (target, path) => symlinkSync(target, path),
+};
