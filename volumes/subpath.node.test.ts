@@ -2,12 +2,12 @@ import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { chmod, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { Worker } from 'node:worker_threads';
 import { describe, expect, test } from 'vitest';
 import { createVolumeManager } from './manager.ts';
 import { createMounter } from './mounter.ts';
 import { MS_SHARED } from './syscalls.ts';
 import { createTestHost, type TestHost, testPod } from './test-host.ts';
+import { startSwapping } from './test-swapper.ts';
 import type { MountedVolume, VolumeManager } from './types.ts';
 
 const never = new AbortController().signal;
@@ -185,28 +185,6 @@ describe('cleanSubPaths', () => {
     expect(readdirSync(volume.hostPath).sort()).toEqual(['a', 'b']);
   });
 });
-
-/** Exchanges the directory `a` with the link `link` until it is terminated, as fast as it can. */
-const SWAPPER = `
-const { workerData, parentPort } = require('node:worker_threads');
-import(workerData.koffi).then(({ default: koffi }) => {
-  const rename = koffi.load(null).func('int renameat2(int, const char *, int, const char *, unsigned int)');
-  parentPort.postMessage('running');
-  for (;;) rename(-100, workerData.dir + '/a', -100, workerData.dir + '/link', 2);
-});`;
-
-async function startSwapping(dir: string): Promise<AsyncDisposable> {
-  const worker = new Worker(SWAPPER, {
-    eval: true,
-    workerData: { dir, koffi: import.meta.resolve('koffi') },
-  });
-  await new Promise((resolve) => worker.once('message', resolve));
-  return {
-    [Symbol.asyncDispose]: async () => {
-      await worker.terminate();
-    },
-  };
-}
 
 describe('prepareSubPath against a container that swaps a directory for a link', () => {
   test.each([
