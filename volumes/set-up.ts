@@ -39,6 +39,7 @@ export function undoServices(host: VolumeHost, mounter: Mounter): UndoServices {
     run: host.run ?? createRunProgram(),
     devices,
     domain: vocabulary.domain,
+    objects: host.undoObjects ?? host.objects,
     ...(csi === undefined ? {} : { csi }),
     ...(flexDrivers === undefined ? {} : { flexDrivers }),
   };

@@ -24,6 +24,8 @@ export interface VolumeHost {
   readonly objects: ObjectReader;
   /** Whose objects a pod uses, where that depends on where the pod came from. */
   readonly objectsOf?: (pod: Pod) => ObjectReader;
+  /** What can still be read when something is undone whose pod may be gone; `objects` by default. */
+  readonly undoObjects?: ObjectReader;
   /** Whether an API server is told which volumes are in use, and mounts wait until it knows. Default: false. */
   readonly reportsVolumes?: boolean;
   /** A token of the pod's service account. Absent where nobody issues any. */

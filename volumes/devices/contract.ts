@@ -32,6 +32,12 @@ export interface DeviceServices {
   waitForDevice(candidates: readonly string[], signal: AbortSignal): Promise<string>;
 }
 
+/** What is at hand when a volume is taken away whose pod may be gone. */
+export interface DetachServices extends Pick<DeviceServices, 'run' | 'paths'> {
+  /** For a secret by which it is taken away. */
+  readonly objects?: ObjectReader;
+}
+
 /** What a volume of such a source comes to. */
 export interface DeviceVolume {
   /** Unique on the node, as upstream names it: `<domain>/<plugin>/…`. */
@@ -67,9 +73,5 @@ export interface DevicePlugin<K extends keyof SourceFields> {
   ): Promise<string>;
   /** Undoes `attach` from what it saved last, when nothing has the device mounted; not called when it saved nothing.
    *  Harmless when it is done already. Absent where others detach. */
-  detach?(
-    state: UndoState,
-    services: Pick<DeviceServices, 'run' | 'paths'>,
-    signal: AbortSignal,
-  ): Promise<void>;
+  detach?(state: UndoState, services: DetachServices, signal: AbortSignal): Promise<void>;
 }

@@ -157,10 +157,11 @@ async function checkUnused(device: string): Promise<void> {
 export async function unstageDevice<K extends keyof SourceFields>(
   plugin: DevicePlugin<K>,
   { state }: StageRecord,
-  { run, devices }: UndoServices,
+  { run, devices, objects }: UndoServices,
   signal: AbortSignal,
 ): Promise<void> {
   const { [DEVICE]: device, [BEGUN]: begun } = state;
   if (device !== undefined) await checkUnused(device);
-  if (begun !== undefined) await plugin.detach?.(sourceState(state), { run, paths: devices }, signal);
+  const services = { run, paths: devices, ...(objects === undefined ? {} : { objects }) };
+  if (begun !== undefined) await plugin.detach?.(sourceState(state), services, signal);
 }

@@ -33,6 +33,8 @@ export interface UndoServices {
   readonly devices: DevicePaths;
   /** Of the vocabulary, as in `<domain>~nfs`. */
   readonly domain: string;
+  /** For secrets that undoing needs. Absent where nothing can be read any more. */
+  readonly objects?: ObjectReader;
   /** Absent where no CSI drivers are served. */
   readonly csi?: CsiVolumes;
   /** Absent where there is no plugin directory. */

@@ -1,0 +1,133 @@
+/** scaleIO: a volume of a ScaleIO system, which its gateway gives to the machine. Spec: document 3, 2.3 and 2.5. */
+import type { ScaleIOPersistentVolumeSource, ScaleIOVolumeSource } from '#api/schema/gen/core-v1.ts';
+import { byId } from '../devices/attached-disk.ts';
+import type { DetachServices, DevicePlugin, DeviceServices } from '../devices/contract.ts';
+import { defineDeviceSource } from '../devices/define-source.ts';
+import { badField, checkFsType, checkName } from '../devices/fields.ts';
+import { failText } from '../programs/errors.ts';
+import { VolumeSetupError } from '../setup-error.ts';
+import type { GatewayAccess, ScaleIoGateway, SystemVolume } from '../storage-services/scale-io.ts';
+import { readSecretRef } from './secret-ref.ts';
+import type { SourcePlugin } from './source.ts';
+
+type Spec = ScaleIOVolumeSource | ScaleIOPersistentVolumeSource;
+
+const MODES: readonly string[] = ['ThickProvisioned', 'ThinProvisioned'];
+
+/** @returns the volume's name @throws VolumeSetupError naming field, value and what is right */
+function check({ gateway, system, sslEnabled = false, storageMode = '', volumeName }: Spec): string {
+  const url = URL.parse(gateway);
+  const secure = url?.protocol === 'https:';
+  if (url === null || (!secure && url.protocol !== 'http:') || url.username !== '' || url.search !== '') {
+    throw badField('scaleIO.gateway', gateway, 'must be an address such as https://gateway.example:443/api');
+  }
+  if (sslEnabled && !secure) {
+    throw badField('scaleIO.gateway', gateway, 'must begin with https://, as scaleIO.sslEnabled is true');
+  }
+  if (storageMode !== '' && !MODES.includes(storageMode)) {
+    throw badField('scaleIO.storageMode', storageMode, `must be one of ${MODES.join(', ')}`);
+  }
+  checkName('scaleIO.system', system, 'the name of a system');
+  return checkName('scaleIO.volumeName', volumeName, 'the name of a volume');
+}
+
+interface Access extends Omit<GatewayAccess, 'username' | 'password'> {
+  readonly secret: string;
+  readonly secretNamespace: string;
+}
+
+function accessOf({ gateway, sslEnabled = false, secretRef }: Spec, namespace: string): Access {
+  const own = 'namespace' in secretRef ? secretRef.namespace : undefined;
+  const secretNamespace = own === undefined || own === '' ? namespace : own;
+  return { gateway, verify: sslEnabled, secret: secretRef.name ?? '', secretNamespace };
+}
+
+async function open(
+  access: Access,
+  { objects }: Pick<DetachServices, 'objects'>,
+  signal: AbortSignal,
+): Promise<ScaleIoGateway> {
+  if (objects === undefined) throw new VolumeSetupError('the secret of the ScaleIO gateway can’t be read');
+  const secret = await readSecretRef(objects, access.secretNamespace, { name: access.secret });
+  const username = secret.get('username')?.toString('utf8') ?? '';
+  const password = secret.get('password')?.toString('utf8') ?? '';
+  if (username === '' || password === '') {
+    throw new VolumeSetupError('the secret of scaleIO.secretRef must have username and password');
+  }
+  const { openGateway } = await import('../storage-services/scale-io.ts');
+  return openGateway({ gateway: access.gateway, verify: access.verify, username, password }, signal);
+}
+
+const GUID_PATIENCE_MS = 30_000;
+
+/** What the machine's client of the system is called. */
+async function guidOf({ run }: Pick<DeviceServices, 'run'>, signal: AbortSignal): Promise<string> {
+  const result = await run('drv_cfg', ['--query_guid'], { signal, timeoutMs: GUID_PATIENCE_MS });
+  const guid = result.stdout.trim();
+  if (result.code !== 0 || guid === '') throw new VolumeSetupError(failText('drv_cfg', result));
+  return guid;
+}
+
+/** The volume lies where the pod's author believes it to. */
+function checkPlace({ storagePool = '', protectionDomain = '' }: Spec, volume: SystemVolume): void {
+  if (storagePool !== '' && storagePool !== volume.storagePool) {
+    throw badField('scaleIO.storagePool', storagePool, `the volume lies in ${volume.storagePool}`);
+  }
+  if (protectionDomain !== '' && protectionDomain !== volume.protectionDomain) {
+    throw badField(
+      'scaleIO.protectionDomain',
+      protectionDomain,
+      `the volume lies in ${volume.protectionDomain}`,
+    );
+  }
+}
+
+export const scaleIoPlugin: DevicePlugin<'scaleIO'> = {
+  name: 'scaleIO',
+  about: {
+    summary: 'A volume of a ScaleIO (PowerFlex) system.',
+    use: 'both',
+    block: true,
+    mountOptions: true,
+    programs: ['drv_cfg'],
+    notes: [
+      'The gateway is asked for the volume with the user name and password of the secret, also when it is given back.',
+      'Only with sslEnabled has the gateway’s certificate to be one that the machine trusts.',
+      'storageMode is for whoever makes the volume; storagePool and protectionDomain have to be those that it lies in.',
+    ],
+  },
+  dirName: 'scaleio',
+
+  identify(spec, domain) {
+    const name = check(spec);
+    return {
+      uniqueName: `${domain}/scaleio/${spec.gateway}/${spec.system}/${name}`,
+      fsType: checkFsType('scaleIO.fsType', spec.fsType, 'xfs'),
+      readOnly: spec.readOnly === true,
+    };
+  },
+
+  async attach(spec, services, save, signal) {
+    const access = accessOf(spec, services.namespace);
+    const gateway = await open(access, services, signal);
+    const systemId = await gateway.systemId(spec.system);
+    const volume = await gateway.volume(check(spec));
+    checkPlace(spec, volume);
+    const machineId = await gateway.machineId(systemId, await guidOf(services, signal));
+    const { secret, secretNamespace, verify } = access;
+    const state = { gateway: access.gateway, verify: String(verify), secret, secretNamespace };
+    await save({ ...state, volumeId: volume.id, machineId });
+    await gateway.map(volume.id, machineId);
+    return services.waitForDevice(byId(services.paths, `emc-vol-${systemId}-${volume.id}`), signal);
+  },
+
+  async detach(state, services, signal) {
+    const { gateway = '', verify, secret = '', secretNamespace = '', volumeId = '', machineId = '' } = state;
+    if (volumeId === '' || machineId === '') return;
+    const access = { gateway, verify: verify === 'true', secret, secretNamespace };
+    const opened = await open(access, services, signal);
+    await opened.unmap(volumeId, machineId);
+  },
+};
+
+export const scaleIO: SourcePlugin = defineDeviceSource(scaleIoPlugin);
