@@ -26,6 +26,7 @@ import { portworxVolume } from './portworx-volume.ts';
 import { projected } from './projected.ts';
 import { quobyte } from './quobyte.ts';
 import { rbd } from './rbd.ts';
+import { scaleIO } from './scale-io.ts';
 import { secret } from './secret.ts';
 import { storageos } from './storageos.ts';
 import { vsphereVolume } from './vsphere-volume.ts';
@@ -51,6 +52,7 @@ export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
   portworxVolume,
   quobyte,
   rbd,
+  scaleIO,
   storageos,
   vsphereVolume,
 ];
@@ -81,6 +83,7 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   projected,
   quobyte,
   rbd,
+  scaleIO,
   secret,
   storageos,
   vsphereVolume,
