@@ -8,6 +8,7 @@ import { createLogRotator } from '../logs/rotation-manager.ts';
 import { createMemoryTidier } from '../node/memory-tidier.ts';
 import { createRestorer } from '../pods/restore.ts';
 import { runResync } from '../pods/resync.ts';
+import { runOrphans } from '../pods/orphans.ts';
 import { watchStrays } from '../pods/strays.ts';
 import type { Base } from './base.ts';
 import type { PodSide } from './pod-side.ts';
@@ -40,6 +41,7 @@ export async function runAll(
     view.onChange(() => tidier.note());
     running.push(
       volumes.recover(stop),
+      runOrphans({ view, manager, volumes, clock, log }, stop),
       observer.run(stop),
       tidier.run(stop),
       runCollector(
