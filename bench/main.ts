@@ -20,6 +20,8 @@ import { manyPods } from './rows/many-pods.ts';
 import { podStart } from './rows/pod-start.ts';
 import { setUpBench } from './setup.ts';
 import { formatTable, judge, type Result, type RowFacts, unmeasured } from './table.ts';
+import { usageCpu, volumesCold, volumesRestart } from './volumes/mount-rows.ts';
+import { setUpVolumes } from './volumes/setup.ts';
 
 type Say = (line: string) => void;
 type Judged = readonly (readonly [RowFacts, Result])[];
@@ -64,6 +66,7 @@ async function runRow<B>(row: RowOn<B>, bench: B): Promise<Result> {
 /** In this order: the rows with the full set of pods come one after the other. */
 const groups = (fleet: FleetSize): readonly Group[] => [
   groupOf([agentStart, podStart, containerRestart, manyPods, idleCpu, memory, adoption], setUpBench),
+  groupOf([volumesCold, volumesRestart, usageCpu], setUpVolumes),
   groupOf(planeRows('embedded'), (stack, say) => setUpPlane('embedded', stack, say)),
   groupOf(planeRows('etcd'), (stack, say) => setUpPlane('etcd', stack, say)),
   groupOf(UPSTREAM_ROWS, setUpUpstream),

@@ -27,7 +27,16 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     'testing',
     'scripts',
   ],
-  bench: ['api-machinery', 'cri-proto', 'agent', 'control-plane-lite', 'testing', 'scripts', 'packaging'],
+  bench: [
+    'api-machinery',
+    'cri-proto',
+    'volumes',
+    'agent',
+    'control-plane-lite',
+    'testing',
+    'scripts',
+    'packaging',
+  ],
   scripts: ['api-machinery', 'cri-proto', 'volumes', 'agent'],
 };
 

@@ -59,8 +59,8 @@ describe('versionName', () => {
   });
 });
 
-describe.each(WAYS)('writePayload %s', (_, files) => {
-  const deps = { ...parts, files };
+describe.each(WAYS)('writePayload %s', (_way, calls) => {
+  const deps = { ...parts, files: calls };
 
   test('shows each file through links', async () => {
     expect(await writePayload(deps, dir, payloadOf({ a: '1', 'sub/deep/b': '2' }, 0o440))).toBe(true);
@@ -144,8 +144,8 @@ describe.each(WAYS)('writePayload %s', (_, files) => {
   });
 });
 
-describe.each(WAYS)('writePayload %s in a volume where something was planted', (_, files) => {
-  const deps = { ...parts, files };
+describe.each(WAYS)('writePayload %s in a volume where something was planted', (_way, calls) => {
+  const deps = { ...parts, files: calls };
 
   let outside: string;
   beforeEach(() => {
