@@ -8,6 +8,8 @@ const RESOURCES: Readonly<Record<ObjectKind, string>> = {
   PersistentVolume: 'persistentvolumes',
   PersistentVolumeClaim: 'persistentvolumeclaims',
   Endpoints: 'endpoints',
+  // Of manifests alone: those of the server are read elsewhere.
+  CSIDriver: 'csidrivers',
 };
 
 export function addressOfObject({ kind, namespace, name }: ObjectKey): ObjectAddress {

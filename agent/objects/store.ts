@@ -2,6 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
+import { isClusterKind } from '#api/schema/manifest.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { ConfigObject, SourceObject } from '../sources/types.ts';
 import { formatObjectKey, type ObjectKey, type ObjectKind } from './references.ts';
@@ -10,6 +12,7 @@ import { formatObjectKey, type ObjectKey, type ObjectKind } from './references.t
 export type ChangedKeys = readonly ObjectKey[];
 
 export interface ObjectStore extends ObjectReader {
+  readonly getCSIDriver: (name: string) => Promise<CSIDriver | undefined>;
   /** Takes the whole new content, tells the listeners what changed, and returns it. */
   replace(objects: readonly SourceObject[]): ChangedKeys;
   /** Every object, in the order of the sources. */
@@ -26,7 +29,7 @@ interface Entry {
 
 function keyOf(object: ConfigObject): ObjectKey {
   const { namespace = '', name = '' } = object.metadata ?? {};
-  return { kind: object.kind, namespace: object.kind === 'PersistentVolume' ? '' : namespace, name };
+  return { kind: object.kind, namespace: isClusterKind(object.kind) ? '' : namespace, name };
 }
 
 function indexObjects(objects: readonly SourceObject[]): Map<string, Entry> {
@@ -91,6 +94,10 @@ export function createObjectStore(deps: { readonly log: Logger }): ObjectStore {
     async getPersistentVolumeClaim(namespace, name) {
       const object = get('PersistentVolumeClaim', namespace, name);
       return object?.kind === 'PersistentVolumeClaim' ? object : undefined;
+    },
+    async getCSIDriver(name) {
+      const object = get('CSIDriver', '', name);
+      return object?.kind === 'CSIDriver' ? object : undefined;
     },
     async getPersistentVolume(name) {
       const object = get('PersistentVolume', '', name);

@@ -43,6 +43,7 @@ const KIND_WORDS: ReadonlyMap<string, string> = new Map([
   ['pv', 'PersistentVolume'],
   ['persistentvolumeclaim', 'PersistentVolumeClaim'],
   ['pvc', 'PersistentVolumeClaim'],
+  ['csidriver', 'CSIDriver'],
   ['endpoint', 'Endpoints'],
   ['ep', 'Endpoints'],
 ]);

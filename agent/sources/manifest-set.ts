@@ -61,6 +61,8 @@ function configObject(decoded: Exclude<DecodedObject, { kind: 'Pod' | 'Unknown' 
       return { ...decoded.object, kind: decoded.kind };
     case 'PersistentVolume':
       return { ...decoded.object, kind: decoded.kind };
+    case 'CSIDriver':
+      return { ...decoded.object, kind: decoded.kind };
     case 'PersistentVolumeClaim':
       return { ...decoded.object, kind: decoded.kind };
     case 'Endpoints':

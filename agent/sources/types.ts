@@ -9,6 +9,7 @@ import type {
   Pod,
   Secret,
 } from '#api/schema/gen/core-v1.ts';
+import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
 
 /** In order of precedence: of two sources with the same pod, the first wins. */
 export const SOURCE_NAMES = ['file', 'url', 'socket', 'api'] as const;
@@ -34,6 +35,7 @@ export type ConfigObject =
   | (ConfigMap & { readonly kind: 'ConfigMap' })
   | (Secret & { readonly kind: 'Secret' })
   | (PersistentVolume & { readonly kind: 'PersistentVolume' })
+  | (CSIDriver & { readonly kind: 'CSIDriver' })
   | (PersistentVolumeClaim & { readonly kind: 'PersistentVolumeClaim' })
   | (Endpoints & { readonly kind: 'Endpoints' });
 

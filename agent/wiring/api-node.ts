@@ -14,7 +14,7 @@ import type { ApiClients } from './api-clients.ts';
 import type { Base } from './base.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 
-export interface ApiNode extends Pick<NodeRegistration, 'node' | 'whenNode'> {
+export interface ApiNode extends Pick<NodeRegistration, 'node' | 'whenNode' | 'onChange'> {
   /** By which others reach it, as the server has them. */
   readonly addresses: NodeAddresses;
   /** For all that talk to the server. */
@@ -56,6 +56,7 @@ export function createApiNode(
     contact,
     node: registration.node,
     whenNode: registration.whenNode,
+    onChange: registration.onChange,
     addresses: {
       current: () => registration.node()?.status?.addresses ?? [],
       onChange: (listener) => registration.onChange(listener),

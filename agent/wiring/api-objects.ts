@@ -5,6 +5,7 @@ import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { isObject } from '../api-client/object-fields.ts';
 import { runReflector } from '../api-client/reflector.ts';
+import { createDriverObjects, DRIVERS_KEY } from '../csi/driver-objects.ts';
 import { createAccountTokens } from '../objects/account-tokens.ts';
 import type { ObjectKey } from '../objects/references.ts';
 import { classKeys, createRuntimeHandlers } from '../objects/runtime-handlers.ts';
@@ -16,7 +17,8 @@ import { createServiceTable, readSavedServices, serviceEnv } from '../objects/se
 import type { Base } from './base.ts';
 import type { ServerParts } from './server-parts.ts';
 
-export interface ApiObjects extends Omit<ServerParts, 'source' | 'ended' | 'refuse' | 'expander'> {
+export interface ApiObjects
+  extends Omit<ServerParts, 'source' | 'ended' | 'refuse' | 'expander' | 'attacher'> {
   /** Takes the pods that the server has here now.
    *  @param isWhole these are all; what is saved for others may go */
   wanted(pods: readonly Pod[], isWhole: boolean): void;
@@ -63,6 +65,7 @@ export function createApiObjects(base: Base, server: ApiServer, dir: string): Ap
     owns: ({ metadata }) => owned.has(metadata?.uid ?? ''),
     objects: createServerReader(objects),
     onObjects: (listener) => void objects.onChange(listener),
+    driverObject: createDriverObjects({ client, saved, clock }, `storage.${vocabulary.apiGroupDomain}/v1`),
     async accountToken(pod, { audience, expirationSeconds }) {
       const { namespace = '', name: podName = '', uid: podUID = '' } = pod.metadata ?? {};
       const account = pod.spec?.serviceAccountName ?? 'default';
@@ -94,7 +97,13 @@ export function createApiObjects(base: Base, server: ApiServer, dir: string): Ap
       objects.name(named);
       tokens.keepOnly(owned);
       if (isWhole)
-        saved.keepOnly([...named, SERVICES_KEY, ...[...owned].map(tokensKey), ...pods.flatMap(classKeys)]);
+        saved.keepOnly([
+          ...named,
+          SERVICES_KEY,
+          DRIVERS_KEY,
+          ...[...owned].map(tokensKey),
+          ...pods.flatMap(classKeys),
+        ]);
     },
     async run(signal) {
       // What was kept before it was forbidden.

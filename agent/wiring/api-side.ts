@@ -9,6 +9,7 @@ import { createStatusWriter } from '../pods-api/status-writer.ts';
 import { createApiSource } from '../sources/api.ts';
 import { createSavedPods } from '../sources/api-saved.ts';
 import { type ApiClients, openApiClients } from './api-clients.ts';
+import { createApiCsi } from './api-csi.ts';
 import { createApiExpander } from './api-expander.ts';
 import { type ApiNode, createApiNode } from './api-node.ts';
 import { createApiObjects } from './api-objects.ts';
@@ -23,7 +24,7 @@ export interface ApiSide extends AsyncDisposable {
   readonly access: ServerAccess;
   /** Everything that goes on between the agent and the server, until the signal fires.
    *  @throws CertificateError where the agent never gets in */
-  run(podSide: Pick<PodSide, 'manager' | 'sources' | 'volumes'>, signal: AbortSignal): Promise<void>;
+  run(podSide: Pick<PodSide, 'manager' | 'sources' | 'volumes' | 'csi'>, signal: AbortSignal): Promise<void>;
 }
 
 function accessOf(
@@ -48,6 +49,7 @@ export async function createApiSide(
   const clients = await openApiClients(base, stop);
   const { api: client } = clients;
   const apiNode = createApiNode(base, runtimeSide, clients);
+  const csi = createApiCsi(base, client, apiNode);
   const store = createPodStore();
   const objects = createApiObjects(base, { client, onReturn: apiNode.contact.onReturn }, dir);
   const source = createApiSource({
@@ -68,13 +70,15 @@ export async function createApiSide(
     parts: {
       ...objects,
       source,
+      attacher: csi.attacher,
       expander: createApiExpander(base, client, stop),
       refuse: (wanted, others) =>
         serverRefusal(wanted, others, { node: apiNode.node(), osLabel: `${vocabulary.domain}/os` }),
       ended: (pod, status) => statuses.ended(pod, status),
     },
     access: accessOf(clients, apiNode),
-    async run({ manager, sources, volumes }, signal) {
+    async run(podSide, signal) {
+      const { manager, sources, volumes } = podSide;
       local = () =>
         manager.entries().flatMap(({ pod, status, origin }) => {
           const serverUID = origin.source === 'api' ? pod.metadata?.uid : mirrors.uidOf(pod);
@@ -107,6 +111,7 @@ export async function createApiSide(
         objects.run(signal),
         mirrors.run(signal),
         apiNode.run(volumes.inUse, signal),
+        csi.run(podSide, signal),
         clients.run(signal),
       ]);
       for (const end of ends) end();

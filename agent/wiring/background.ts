@@ -11,6 +11,7 @@ import { createRestorer } from '../pods/restore.ts';
 import { runResync } from '../pods/resync.ts';
 import { watchStrays } from '../pods/strays.ts';
 import type { Base } from './base.ts';
+import { retryCsiPods } from './csi-side.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 
@@ -21,7 +22,7 @@ const FIRST_LOOK_RETRY_MS = 500;
 export async function runAll(
   base: Base,
   { connection, identity, view, observer, links }: RuntimeSide,
-  { manager, sources, records, memory, volumes }: PodSide,
+  { manager, sources, records, memory, volumes, csi }: PodSide,
   stop: AbortSignal,
 ): Promise<void> {
   const { config, clock, log } = base;
@@ -39,7 +40,9 @@ export async function runAll(
     const { runtime } = connection;
     const tidier = createMemoryTidier({ clock, log, tidy: base.tidy });
     view.onChange(() => tidier.note());
+    csi.volumes.drivers.onChange(() => retryCsiPods(manager, volumes));
     running.push(
+      csi.registry.run(stop),
       volumes.recover(stop),
       runOrphans({ view, manager, volumes, clock, log }, stop),
       observer.run(stop),

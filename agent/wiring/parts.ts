@@ -1,10 +1,13 @@
 /** One agent's parts, made and run. What belongs to its process alone stays with whoever runs it. */
 import type { Clock } from '#api/kit/clock.ts';
+import { CSI_DIR } from '#volumes/csi/publish.ts';
+import { createCsiMeasure } from '#volumes/csi/stats.ts';
+import type { MeasureVolume } from '#volumes/usage/contract.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import { runAll } from './background.ts';
 import type { Base } from './base.ts';
 import { createDiskSide } from './disk-side.ts';
-import { createPodSide } from './pod-side.ts';
+import { createPodSide, type PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import { startServers } from './servers.ts';
 
@@ -19,6 +22,9 @@ export interface Beside {
   /** Told when the parts begin to end. */
   readonly stopping: () => void;
 }
+
+const csiMeasure = ({ config }: Base, { csi }: PodSide): ReadonlyMap<string, MeasureVolume> =>
+  new Map([[CSI_DIR, createCsiMeasure(config.rootDir, csi.volumes)]]);
 
 const isJoined = ({ platconfig, bootstrapKubeconfig }: AgentConfig): boolean =>
   platconfig !== '' || bootstrapKubeconfig !== '';
@@ -37,7 +43,7 @@ export async function runParts(
     ? await (await import('./api-side.ts')).createApiSide(base, runtimeSide, stop)
     : undefined;
   const podSide = await createPodSide(base, runtimeSide, apiSide?.parts);
-  const disk = createDiskSide(base, { ...podSide, drivers: new Map() });
+  const disk = createDiskSide(base, { ...podSide, drivers: csiMeasure(base, podSide) });
   const servers = await startServers(base, runtimeSide, { ...podSide, disk: disk.usage }, apiSide?.access);
   const beside = await up();
   const work = Promise.all([

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { createLimiter } from '#api/kit/limiter.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
+import type { Csi } from '#volumes/csi/csi.ts';
 import { createFlexDrivers } from '#volumes/flex/drivers.ts';
 import { createVolumeManager } from '#volumes/manager.ts';
 import type { RunProgram } from '#volumes/programs/contract.ts';
@@ -34,6 +35,7 @@ import { createSourceManager, type SourceManager } from '../sources/manager.ts';
 import { createSourceReporter, type SourceReporter } from '../sources/report.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
+import { createCsiSide } from './csi-side.ts';
 import { createEmptyDirs } from './empty-dirs.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import type { ServerParts } from './server-parts.ts';
@@ -52,6 +54,8 @@ export interface PodSide {
   readonly execs: Pick<ExecCalls, 'setUp'>;
   /** Runs programs of the system. */
   readonly run: RunProgram;
+  /** CSI drivers of this node. */
+  readonly csi: Csi;
   /** Counts of emptyDir volumes that file systems keep, if they do. */
   readonly quotas: ProjectQuotas | undefined;
 }
@@ -73,8 +77,10 @@ export async function createPodSide(
     server?.owns(pod) === true ? server.objects : claims.readerFor(pod);
   const run = createRunProgram({ mounterPath: config.experimentalMounterPath });
   const { options: emptyDirs, quotas } = await createEmptyDirs(base);
+  const csi = createCsiSide(base, objects, server);
   const volumes = createVolumeManager({
     rootDir,
+    csi: csi.volumes,
     run,
     emptyDirs,
     flexDrivers: createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: base.node }),
@@ -132,7 +138,7 @@ export async function createPodSide(
     log,
     ...(server === undefined ? {} : { server }),
   });
-  return { manager, objects, volumes, probes, records, memory, sources, applied, execs, run, quotas };
+  return { manager, objects, volumes, probes, records, memory, sources, applied, execs, run, csi, quotas };
 }
 
 interface ManagerParts {

@@ -1,6 +1,7 @@
 /** What the pods' side of the agent takes from an API server. A standalone agent has none of it, and loads nothing. */
 import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
+import type { Attacher, CsiVolumes } from '#volumes/csi/contract.ts';
 import type { Expander } from '#volumes/expansion/expander.ts';
 import type { AccountTokenOf } from '#volumes/types.ts';
 import type { Preemption, Refusal } from '../admission/admit.ts';
@@ -16,6 +17,9 @@ export interface ServerParts {
   /** Calls the listener with objects of the server that have changed. */
   readonly onObjects: (listener: (changed: readonly ObjectKey[]) => void) => void;
   readonly accountToken: AccountTokenOf;
+  /** CSIDriver objects. */
+  readonly driverObject: CsiVolumes['driverObject'];
+  readonly attacher: Attacher;
   /** Lets volumes grow, and tells the server. */
   readonly expander: Expander;
   /** The runtime's handler for a pod of a RuntimeClass. */

@@ -73,6 +73,16 @@ describe('decodeManifestDocument', () => {
       [['Endpoints', 'Endpoints default/gluster', undefined, []]],
     ],
     [
+      'what a driver of volumes wants, which has no namespace',
+      {
+        apiVersion: `storage.${VOCABULARIES.kubernetes.apiGroupDomain}/v1`,
+        kind: 'CSIDriver',
+        metadata: { name: 'csi.example.org' },
+        spec: { attachRequired: false },
+      },
+      [['CSIDriver', 'CSIDriver csi.example.org', undefined, []]],
+    ],
+    [
       'a list of different kinds',
       { apiVersion: 'v1', kind: 'List', items: [pod('a'), configMap] },
       [

@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import { setMember } from '../codec/set-member.ts';
 
 import type { FieldError } from '../meta/field-error.ts';
-import { canonicalApiVersion, type Vocabulary } from '../vocabulary.ts';
+import { canonicalApiVersion, VOCABULARIES, type Vocabulary } from '../vocabulary.ts';
 import { decode } from './decode.ts';
 import { applyDefaults } from './defaults.ts';
 import type {
@@ -16,8 +16,10 @@ import type {
   Secret,
 } from './gen/core-v1.ts';
 import type { ObjectMeta } from './gen/meta-v1.ts';
+import type { CSIDriver } from './gen/storage-v1.ts';
 import { didYouMean } from './suggestion.ts';
 import { validateConfigMap, validateSecret } from './validation/config.ts';
+import { validateCSIDriver } from './validation/csi-driver.ts';
 import { validateEndpoints } from './validation/endpoints.ts';
 import { mergeFieldErrors } from './validation/faults.ts';
 import { validateMetadata } from './validation/metadata.ts';
@@ -31,8 +33,9 @@ interface ObjectOfKind {
   readonly PersistentVolume: PersistentVolume;
   readonly PersistentVolumeClaim: PersistentVolumeClaim;
   readonly Endpoints: Endpoints;
+  readonly CSIDriver: CSIDriver;
 }
-/** The kinds that a manifest may hold, all of apiVersion `v1`. */
+/** The kinds that a manifest may hold, all of apiVersion `v1` but the drivers. */
 export type ManifestKind = keyof ObjectOfKind;
 
 interface DecodedBase {
@@ -55,6 +58,7 @@ export type DecodedObject =
   | DecodedKind<'PersistentVolume'>
   | DecodedKind<'PersistentVolumeClaim'>
   | DecodedKind<'Endpoints'>
+  | DecodedKind<'CSIDriver'>
   | (DecodedBase & { readonly kind: 'Unknown'; readonly object: undefined });
 
 type WithMetadata = { readonly metadata?: ObjectMeta };
@@ -67,7 +71,14 @@ const KINDS: readonly ManifestKind[] = [
   'PersistentVolume',
   'PersistentVolumeClaim',
   'Endpoints',
+  'CSIDriver',
 ];
+const STORAGE_PACKAGE = `storage.${VOCABULARIES.plat.apiGroupDomain}/v1`;
+const packageOf = (kind: string): string => (kind === 'CSIDriver' ? STORAGE_PACKAGE : 'core/v1');
+/** In the canonical vocabulary. */
+const versionOf = (kind: string): string => (kind === 'CSIDriver' ? STORAGE_PACKAGE : 'v1');
+/** Kinds whose objects have no namespace. */
+export const isClusterKind = (kind: string): boolean => kind === 'PersistentVolume' || kind === 'CSIDriver';
 const UNDERSTOOD = `understood here are v1 ${KINDS.join(', ')}, and lists of them`;
 const isKind = (kind: string): kind is ManifestKind => KINDS.some((known) => known === kind);
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -77,7 +88,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 function identityOf(kind: string, value: unknown): string {
   const metadata = isObject(value) && isObject(value['metadata']) ? value['metadata'] : {};
   const name = textOf(metadata['name']).slice(0, 253);
-  if (kind === 'PersistentVolume') return `${kind} ${name}`.trim();
+  if (isClusterKind(kind)) return `${kind} ${name}`.trim();
   return name === '' ? kind : `${kind} ${textOf(metadata['namespace']).slice(0, 253) || 'default'}/${name}`;
 }
 
@@ -109,7 +120,9 @@ function readKind(value: unknown): { readonly kind: string } | FieldError {
   const text = textOf(kind);
   const listKind = text.endsWith('List') ? text.slice(0, -'List'.length) : text;
   const known = isKind(listKind) || text === 'List';
-  if (canonicalApiVersion(textOf(apiVersion)) === 'v1' && known) return { kind: text };
+  // A plain list says nothing of its items.
+  const version = text === 'List' ? 'v1' : versionOf(listKind);
+  if (known && canonicalApiVersion(textOf(apiVersion)) === version) return { kind: text };
   const field = known ? 'apiVersion' : 'kind';
   const hint = known ? '' : didYouMean(text, [...KINDS, 'List']);
   const badValue = field === 'kind' ? text : apiVersion;
@@ -138,7 +151,9 @@ function decodeList(kind: string, list: unknown, vocabulary: Vocabulary): readon
   return items.map((item: unknown, index) => {
     // Items of a typed list may leave out what the list already says.
     const whole =
-      isObject(item) && itemKind !== undefined ? { apiVersion: 'v1', kind: itemKind, ...item } : item;
+      isObject(item) && itemKind !== undefined
+        ? { apiVersion: versionOf(itemKind), kind: itemKind, ...item }
+        : item;
     const at = { item: index };
     const found = readKind(whole);
     if ('field' in found) return unknownObject(item, found, at);
@@ -165,9 +180,10 @@ function prepare<T extends WithMetadata>(
   value: unknown,
   finish: (object: T) => T = (object) => object,
 ): { readonly object: T; readonly identity: string; readonly errors: readonly FieldError[] } {
-  const { value: decoded, errors } = decode<T>(`core/v1.${kind}`, value);
-  const named = kind === 'PersistentVolume' ? decoded : withNamespace(decoded);
-  const object = applyDefaults(`core/v1.${kind}`, finish(named));
+  const type = `${packageOf(kind)}.${kind}`;
+  const { value: decoded, errors } = decode<T>(type, value);
+  const named = isClusterKind(kind) ? decoded : withNamespace(decoded);
+  const object = applyDefaults(type, finish(named));
   return { object, errors, identity: identityOf(kind, object) };
 }
 
@@ -210,6 +226,11 @@ function decodeObject(kind: ManifestKind, value: unknown, vocabulary: Vocabulary
     case 'PersistentVolume': {
       const ready = prepare<PersistentVolume>(kind, value);
       const faults = validatePersistentVolume(ready.object);
+      return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
+    }
+    case 'CSIDriver': {
+      const ready = prepare<CSIDriver>(kind, value);
+      const faults = validateCSIDriver(ready.object);
       return { kind, ...ready, errors: mergeFieldErrors(ready.errors, faults), ...at };
     }
     case 'PersistentVolumeClaim': {

@@ -2,11 +2,11 @@
 import { isDeepStrictEqual } from 'node:util';
 import { qualifiedNameFaults } from '#api/meta/names.ts';
 import type { CSINode, CSINodeDriver } from '#api/schema/gen/storage-v1.ts';
+import { validateDriverName } from '#api/schema/validation/csi-driver.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy } from '../kind.ts';
-import { validateDriverName } from './driver-name.ts';
 
 const LONGEST_ID = 192;
 

@@ -2,12 +2,12 @@
 import { dns1123SubdomainFaults } from '#api/meta/names.ts';
 import type { PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
 import type { VolumeAttachment, VolumeAttachmentSource, VolumeError } from '#api/schema/gen/storage-v1.ts';
+import { validateDriverName } from '#api/schema/validation/csi-driver.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import { validatePersistentVolume } from '#api/schema/validation/persistent-volume.ts';
 import type { KindEntry } from '../../contract.ts';
 import { ageOf } from '../../rows.ts';
 import { kindStrategy, statusPart, validateImmutable } from '../kind.ts';
-import { validateDriverName } from './driver-name.ts';
 
 const MAX_METADATA_BYTES = 256 * 1024;
 const LONGEST_MESSAGE = 1024;

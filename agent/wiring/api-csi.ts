@@ -1,0 +1,51 @@
+/** CSI with an API server, wired: attaching, and the node's CSINode. */
+import type { Attacher } from '#volumes/csi/contract.ts';
+import type { ApiClient } from '../api-client/client.ts';
+import { createAttacher } from '../csi/attacher.ts';
+import { runCsiNode } from '../csi/csi-node.ts';
+import type { ApiNode } from './api-node.ts';
+import type { Base } from './base.ts';
+import { gatesOf, retryCsiPods } from './csi-side.ts';
+import type { PodSide } from './pod-side.ts';
+
+export interface ApiCsi {
+  readonly attacher: Attacher;
+  /** Until the signal fires. Never rejects. */
+  run(podSide: Pick<PodSide, 'manager' | 'volumes' | 'csi'>, signal: AbortSignal): Promise<void>;
+}
+
+export function createApiCsi(base: Base, client: ApiClient, apiNode: ApiNode): ApiCsi {
+  const { config, clock, log, vocabulary, node: nodeName } = base;
+  const node = { current: apiNode.node, onChange: apiNode.onChange };
+  const attachedNames = (): string =>
+    JSON.stringify(apiNode.node()?.status?.volumesAttached?.map(({ name }) => name) ?? []);
+  return {
+    attacher: createAttacher(
+      { client, node, clock },
+      { nodeName, vocabulary, controllerAttaches: config.enableControllerAttachDetach },
+    ),
+    async run({ manager, volumes, csi }, signal) {
+      let attached = attachedNames();
+      const end = apiNode.onChange(() => {
+        const next = attachedNames();
+        if (next === attached) return;
+        attached = next;
+        retryCsiPods(manager, volumes);
+      });
+      const { drivers } = csi.volumes;
+      await runCsiNode(
+        {
+          client,
+          whenNode: apiNode.whenNode,
+          drivers,
+          whenSettled: csi.registry.whenSettled,
+          clock,
+          log,
+        },
+        { vocabulary, gates: gatesOf(base) },
+        signal,
+      );
+      end();
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** CSIDrivers. Source: storage/v1, release 1.24. */
+
+import type { FieldError } from '../../meta/field-error.ts';
+import { dns1123SubdomainFaults } from '../../meta/names.ts';
+import type { CSIDriver, CSIDriverSpec } from '../gen/storage-v1.ts';
+import { createFaults, type Faults } from './faults.ts';
+
+const GROUP_POLICIES = ['ReadWriteOnceWithFSType', 'File', 'None'];
+const MODES = ['Persistent', 'Ephemeral'];
+const SHORTEST_TOKEN_SECONDS = 600;
+const LONGEST_TOKEN_SECONDS = 2 ** 32;
+const REQUIRED = ['attachRequired', 'podInfoOnMount', 'storageCapacity', 'fsGroupPolicy'] as const;
+const LONGEST_NAME = 63;
+
+/** Every fault of a driver's name: a DNS name in any case, shorter than most. Source: CSI, GetPluginInfo. */
+export function validateDriverName(faults: Faults, name: string, path: string): void {
+  if (name === '') return faults.required(path);
+  if (name.length > LONGEST_NAME) {
+    faults.add('FieldValueTooLong', path, `must have at most ${LONGEST_NAME} characters`, name);
+  }
+  faults.invalidAll(path, name, dns1123SubdomainFaults(name.toLowerCase()));
+  return undefined;
+}
+
+function validateTokens(faults: Faults, { tokenRequests = [] }: CSIDriverSpec): void {
+  const audiences = new Set<string>();
+  for (const [index, { audience, expirationSeconds }] of tokenRequests.entries()) {
+    const path = `spec.tokenRequests[${index}]`;
+    if (audiences.has(audience)) faults.duplicate(`${path}.audience`, audience);
+    audiences.add(audience);
+    if (expirationSeconds === undefined) continue;
+    const at = `${path}.expirationSeconds`;
+    if (expirationSeconds < SHORTEST_TOKEN_SECONDS) {
+      faults.invalid(at, expirationSeconds, 'may not specify a duration less than 10 minutes');
+    } else if (expirationSeconds > LONGEST_TOKEN_SECONDS) {
+      faults.invalid(at, expirationSeconds, 'may not specify a duration larger than 2^32 seconds');
+    }
+  }
+}
+
+/** Everything but the metadata. */
+export function validateDriverSpec(faults: Faults, spec: CSIDriverSpec): void {
+  for (const member of REQUIRED) if (spec[member] === undefined) faults.required(`spec.${member}`);
+  const { fsGroupPolicy, volumeLifecycleModes = [] } = spec;
+  if (fsGroupPolicy !== undefined && !GROUP_POLICIES.includes(fsGroupPolicy)) {
+    faults.unsupported('spec.fsGroupPolicy', fsGroupPolicy, GROUP_POLICIES);
+  }
+  for (const [index, mode] of volumeLifecycleModes.entries()) {
+    if (!MODES.includes(mode)) faults.unsupported(`spec.volumeLifecycleModes[${index}]`, mode, MODES);
+  }
+  validateTokens(faults, spec);
+}
+
+/** Faults of a driver that stands beside the pods. */
+export function validateCSIDriver({ metadata, spec }: CSIDriver): readonly FieldError[] {
+  const faults = createFaults();
+  validateDriverName(faults, metadata?.name ?? '', 'metadata.name');
+  validateDriverSpec(faults, spec);
+  return faults.errors;
+}
