@@ -57,10 +57,15 @@ export async function requestJson(
   }
 }
 
+/** A member of what a service answered. */
+export function memberOf(value: unknown, member: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return new Map<string, unknown>(Object.entries(value)).get(member);
+}
+
 /** A member of what a service answered, if it is a text. */
 export function textOf(value: unknown, member: string): string | undefined {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const found: unknown = new Map<string, unknown>(Object.entries(value)).get(member);
+  const found = memberOf(value, member);
   return typeof found === 'string' ? found : undefined;
 }
 

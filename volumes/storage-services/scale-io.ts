@@ -2,7 +2,7 @@
  *  Source: upstream's client of it, release 1.24. */
 import { Buffer } from 'node:buffer';
 import { VolumeSetupError } from '../setup-error.ts';
-import { elementsOf, type JsonAnswer, requestJson, textOf } from './json-client.ts';
+import { elementsOf, type JsonAnswer, memberOf, requestJson, textOf } from './json-client.ts';
 
 export interface GatewayAccess {
   /** Such as `https://gateway.example:443/api`. */
@@ -40,8 +40,7 @@ const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
 const errorCodeOf = (body: unknown): number | undefined => {
-  if (typeof body !== 'object' || body === null) return undefined;
-  const code: unknown = new Map<string, unknown>(Object.entries(body)).get('errorCode');
+  const code = memberOf(body, 'errorCode');
   return typeof code === 'number' ? code : undefined;
 };
 
