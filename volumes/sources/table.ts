@@ -13,6 +13,7 @@ import { emptyDir } from './empty-dir.ts';
 import { createEphemeral } from './ephemeral.ts';
 import { fc } from './fc.ts';
 import { flexVolume } from './flex-volume.ts';
+import { flocker } from './flocker.ts';
 import { gcePersistentDisk } from './gce-persistent-disk.ts';
 import { gitRepo } from './git-repo.ts';
 import { glusterfs } from './glusterfs.ts';
@@ -42,6 +43,7 @@ export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
   csi,
   fc,
   flexVolume,
+  flocker,
   gcePersistentDisk,
   glusterfs,
   hostPath,
@@ -71,6 +73,7 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   createEphemeral(PERSISTENT_SOURCES),
   fc,
   flexVolume,
+  flocker,
   gcePersistentDisk,
   gitRepo,
   glusterfs,
