@@ -25,7 +25,7 @@ const SOCKET = '/run/nodeagent/nodeagent.sock';
 const RUNTIME = 'unix:///run/containerd/containerd.sock';
 /** Longest time for anything that the agent does; everything is emulated, on a machine that may be busy. */
 const AGENT_TIMEOUT_MS = 120_000;
-const LOOK_INTERVAL_MS = 500;
+const LOOK_INTERVAL_MS = 1000;
 const SET_UP = `
   tar --extract --file /dev/vdb --directory / --no-overwrite-dir
   until systemctl --quiet is-active containerd; do sleep 0.2; done
