@@ -41,7 +41,7 @@ export async function findBlockDevice(path: string): Promise<string | undefined>
 
 /** Watches folders, or instead of one that does not exist the next one above it that does. */
 class FolderWatch implements Disposable {
-  readonly #watchers = new Map<string, FSWatcher>();
+  #watchers = new Map<string, FSWatcher>();
   readonly #folders: readonly string[];
   readonly #changed: () => void;
 
@@ -50,34 +50,30 @@ class FolderWatch implements Disposable {
     this.#changed = changed;
   }
 
-  /** To be called again after each change: what did not exist may exist now. */
+  /** To be called before each look. All are watched anew: a path may mean another folder by now. */
   arm(): void {
+    const before = this.#watchers;
+    this.#watchers = new Map();
     for (const folder of this.#folders) {
       for (let place = folder; !this.#watch(place) && place !== '/'; place = dirname(place));
     }
+    for (const watcher of before.values()) watcher.close();
   }
 
   #watch(place: string): boolean {
     if (this.#watchers.has(place)) return true;
     try {
-      // Names that come and go; what is written into devices tells nothing.
+      // Names that come and go, and the end of the folder itself; what is written into devices tells nothing.
       const watcher = watch(place, (event) => {
         if (event === 'rename') this.#changed();
       });
-      // The folder itself is gone: it is looked for anew.
-      watcher.on('error', () => this.#drop(place, watcher));
+      watcher.on('error', this.#changed);
       this.#watchers.set(place, watcher);
       return true;
     } catch (thrown) {
       if (NOT_YET.has(errorCode(thrown) ?? '')) return false;
       throw thrown;
     }
-  }
-
-  #drop(place: string, watcher: FSWatcher): void {
-    watcher.close();
-    this.#watchers.delete(place);
-    this.#changed();
   }
 
   [Symbol.dispose](): void {
@@ -94,13 +90,14 @@ export async function waitForPath(clock: Clock, awaited: Awaited, signal: AbortS
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   let looking = false;
   let again = false;
+  const over = new AbortController();
   const look = async (): Promise<void> => {
     again = true;
     if (looking) return;
     looking = true;
     try {
       // A change while it looks may be one that it missed.
-      while (again) {
+      while (again && !over.signal.aborted) {
         again = false;
         folders.arm();
         const found = await awaited.find();
@@ -122,6 +119,7 @@ export async function waitForPath(clock: Clock, awaited: Awaited, signal: AbortS
     void look();
     return await promise;
   } finally {
+    over.abort();
     timer.cancel();
     signal.removeEventListener('abort', onAbort);
   }
