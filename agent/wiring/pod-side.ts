@@ -86,6 +86,7 @@ export async function createPodSide(
     flexDrivers: createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: base.node }),
     objects,
     objectsOf,
+    ...(server === undefined ? {} : { undoObjects: withSecretsOf(server.objects, objects) }),
     clock,
     log,
     vocabulary,
@@ -223,6 +224,13 @@ function createPodSources(
   });
   return { applied, sources, report };
 }
+
+/** What is undone may have been of a pod of the server, or of one from a manifest. */
+const withSecretsOf = (server: ObjectReader, own: ObjectReader): ObjectReader => ({
+  ...server,
+  getSecret: async (namespace, name) =>
+    (await own.getSecret(namespace, name)) ?? server.getSecret(namespace, name),
+});
 
 /** Standalone there are no RuntimeClass objects: the class name is the handler's name. */
 const handlerOf = ({ spec }: Pod): Promise<string> => Promise.resolve(spec?.runtimeClassName ?? '');
