@@ -291,6 +291,22 @@ describe('a volume that a pod names itself', () => {
   });
 });
 
+describe('a volume of an older source', () => {
+  const pod = testPod('u1', [{ name: 'data', awsElasticBlockStore: { volumeID: 'vol-1', partition: 2 } }]);
+  const driver = { name: 'ebs.csi.aws.com' };
+
+  test('is one of its CSI driver where the gates say so', async () => {
+    const world = await start({ driver, gates: ['CSIMigration', 'CSIMigrationAWS'] });
+    await mountPod(world, pod);
+    expect(await requestOf(world, 'NodeStageVolume')).toMatchObject({
+      volumeId: 'vol-1',
+      volumeContext: { partition: '2' },
+    });
+    await world.manager.unmountPod('u1');
+    expect(await world.driver.methods()).toEqual(ROUND);
+  });
+});
+
 describe('the group of the files', () => {
   const security = { securityContext: { fsGroup: 4321 } };
 

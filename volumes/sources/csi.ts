@@ -1,4 +1,5 @@
 /** csi: a volume of a driver that has registered on the node. Spec: document 3, 2.3 and 2.5. */
+import { migrateSource } from '#api/meta/csi-migration.ts';
 import { csiVolumeName } from '#api/meta/volume-names.ts';
 import type { CSIDriver, VolumeAttachmentSource } from '#api/schema/gen/storage-v1.ts';
 import type { CsiVolumes } from '../csi/contract.ts';
@@ -16,6 +17,7 @@ import { VolumeSetupError } from '../setup-error.ts';
 import {
   defineSource,
   type ReadyVolume,
+  type SetUp,
   type SourceFields,
   type SourcePlugin,
   type SourceRequest,
@@ -118,6 +120,32 @@ async function setUp(spec: CsiFields, request: SourceRequest): Promise<ReadyVolu
   }
   await request.use({ csi: spec });
   return setUpVolume(persistentVolume(spec, spec.volumeHandle, request), request);
+}
+
+/** A source that is a CSI volume where the gates leave it to its CSI driver. Source: document 3, 4.4. */
+export function migratable(plugin: SourcePlugin): SourcePlugin {
+  return {
+    ...plugin,
+    bind(fields) {
+      const setUpSelf = plugin.bind(fields);
+      return setUpSelf && ((request) => setUpMigrated(fields, request, setUpSelf));
+    },
+  };
+}
+
+async function setUpMigrated(
+  fields: SourceFields,
+  request: SourceRequest,
+  setUpSelf: SetUp,
+): Promise<ReadyVolume> {
+  const { csi: served, domain } = request.services;
+  const labels = request.persistentVolume?.metadata?.labels ?? {};
+  const found = served && migrateSource(fields, { domain, gates: served.gates, labels });
+  if (found === undefined) return setUpSelf(request);
+  const { plugin: _, ...spec } = found;
+  const migrated = { ...request, ...request.undoable('csi') };
+  await migrated.use({ csi: spec });
+  return setUpVolume(persistentVolume(spec, spec.volumeHandle, migrated), migrated);
 }
 
 export const csi: SourcePlugin = defineSource(

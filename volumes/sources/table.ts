@@ -7,7 +7,7 @@ import { azureFile } from './azure-file.ts';
 import { cephfs } from './cephfs.ts';
 import { cinder } from './cinder.ts';
 import { configMap } from './config-map.ts';
-import { csi } from './csi.ts';
+import { csi, migratable } from './csi.ts';
 import { downwardAPI } from './downward-api.ts';
 import { emptyDir } from './empty-dir.ts';
 import { createEphemeral } from './ephemeral.ts';
@@ -29,22 +29,22 @@ import { quobyte } from './quobyte.ts';
 import { rbd } from './rbd.ts';
 import { scaleIO } from './scale-io.ts';
 import { secret } from './secret.ts';
+import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
 import { storageos } from './storageos.ts';
 import { vsphereVolume } from './vsphere-volume.ts';
-import { bindFrom, type SetUp, type SourcePlugin } from './source.ts';
 
 /** Sources that a PersistentVolume may have. */
 export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
-  awsElasticBlockStore,
-  azureDisk,
+  migratable(awsElasticBlockStore),
+  migratable(azureDisk),
   azureFile,
   cephfs,
-  cinder,
+  migratable(cinder),
   csi,
   fc,
   flexVolume,
   flocker,
-  gcePersistentDisk,
+  migratable(gcePersistentDisk),
   glusterfs,
   hostPath,
   iscsi,
@@ -56,16 +56,16 @@ export const PERSISTENT_SOURCES: readonly SourcePlugin[] = [
   rbd,
   scaleIO,
   storageos,
-  vsphereVolume,
+  migratable(vsphereVolume),
 ];
 
 /** Sources that a pod's volume may have. */
 export const POD_SOURCES: readonly SourcePlugin[] = [
-  awsElasticBlockStore,
-  azureDisk,
+  migratable(awsElasticBlockStore),
+  migratable(azureDisk),
   azureFile,
   cephfs,
-  cinder,
+  migratable(cinder),
   configMap,
   csi,
   downwardAPI,
@@ -74,7 +74,7 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   fc,
   flexVolume,
   flocker,
-  gcePersistentDisk,
+  migratable(gcePersistentDisk),
   gitRepo,
   glusterfs,
   hostPath,
@@ -89,7 +89,7 @@ export const POD_SOURCES: readonly SourcePlugin[] = [
   scaleIO,
   secret,
   storageos,
-  vsphereVolume,
+  migratable(vsphereVolume),
 ];
 
 /** What the manager needs of all sources. */
