@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { amountFault, EVICTION_SIGNALS, graceFault, parseThresholdTexts } from './eviction-expressions.ts';
+import { SIGNALS } from '#eviction/signals.ts';
+import { amountFault, graceFault, parseThresholdTexts } from './eviction-expressions.ts';
 
 const details = (...texts: string[]): readonly string[] => {
   const parsed = parseThresholdTexts(texts);
@@ -56,7 +57,7 @@ describe('parseThresholdTexts', () => {
       fc.integer({ min: 0, max: 100 }).map((number) => `${number}%`),
       fc.integer({ min: 1, max: 9999 }).map((number) => `${number}Mi`),
     );
-    const map = fc.dictionary(fc.constantFrom(...EVICTION_SIGNALS), amount);
+    const map = fc.dictionary(fc.constantFrom(...SIGNALS), amount);
     fc.assert(
       fc.property(map, (thresholds) => {
         const text = Object.entries(thresholds)

@@ -2,29 +2,18 @@
  *  Source: document 3, section 4.3; `facts/nodeagent-config.json` (0% and 100% disable a threshold). */
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
 import { compareQuantities, isQuantity } from '#api/meta/quantity.ts';
+import { isSignal, SIGNALS } from '#eviction/signals.ts';
 import { suggestion } from './suggest.ts';
 import { faultAt, type PairSyntax, splitPairs } from './values/pairs.ts';
 import { ok, type Parsed, unlessFaults, type ValueFault } from './values/parsed.ts';
 
-/** What a threshold can watch. */
-export const EVICTION_SIGNALS = [
-  'memory.available',
-  'allocatableMemory.available',
-  'nodefs.available',
-  'nodefs.inodesFree',
-  'imagefs.available',
-  'imagefs.inodesFree',
-  'pid.available',
-] as const;
-
-const SIGNAL_NAMES: ReadonlySet<string> = new Set(EVICTION_SIGNALS);
 const SYNTAX: PairSyntax = { separator: '<', example: 'signal<value, such as memory.available<100Mi' };
 const PERCENTAGE = /^\d+(?:\.\d+)?%$/;
 
 /** Why a name is no eviction signal. */
 export function signalFault(signal: string): string | undefined {
-  if (SIGNAL_NAMES.has(signal)) return undefined;
-  return `"${signal}" is no eviction signal${suggestion(signal, EVICTION_SIGNALS)} (there are ${EVICTION_SIGNALS.join(', ')})`;
+  if (isSignal(signal)) return undefined;
+  return `"${signal}" is no eviction signal${suggestion(signal, SIGNALS)} (there are ${SIGNALS.join(', ')})`;
 }
 
 /** Why a text is no amount: a quantity above zero, or a percentage. `zero` allows a quantity of zero. */

@@ -1,7 +1,7 @@
 /** The machine as the checks see it: another tree in tests. */
 import { access, constants, readdir, readFile, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { findProgram } from '#volumes/programs/run-program.ts';
+import { findProgram } from '#volumes/programs/find-program.ts';
 
 /** Settings of the agent that the checks need. */
 export interface DoctorSettings {

@@ -2,46 +2,19 @@ import { readdir, readFile, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, inject, test } from 'vitest';
 import { sleep, systemClock } from '#api/kit/clock.ts';
-import type { PersistentVolumeSpec, Volume } from '#api/schema/gen/core-v1.ts';
+import type { Volume } from '#api/schema/gen/core-v1.ts';
 import { createTestDisks } from '#volumes/devices/test-disk.ts';
 import { mountsBeneath, parseMountInfo } from '#volumes/mountinfo.ts';
 import { isReady, TestAgent } from '../../testing/agent.ts';
 import { createRandom } from '../../testing/random.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
-import { configMap, pod, secret, sh, WAIT } from '../lifecycle/support.ts';
+import { claimed, configMap, pod, secret, sh, WAIT } from '../lifecycle/support.ts';
 
 const KILLS = 200;
 const CHECK_EVERY = 40;
 /** An agent takes about half of this until it works on volumes. */
 const LONGEST_LIFE_MS = 600;
-
-const claimOf = (name: string, spec: PersistentVolumeSpec): readonly string[] => [
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'PersistentVolume',
-    metadata: { name },
-    spec: {
-      accessModes: ['ReadWriteOnce'],
-      capacity: { storage: '8Mi' },
-      nodeAffinity: {
-        required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'Exists' }] }] },
-      },
-      ...spec,
-    },
-  }),
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: { name },
-    spec: {
-      volumeName: name,
-      volumeMode: spec.volumeMode ?? 'Filesystem',
-      accessModes: ['ReadWriteOnce'],
-      resources: { requests: { storage: '8Mi' } },
-    },
-  }),
-];
 
 /** What each pod has, and where its volumes are mounted beneath its folder. */
 interface Kind {
@@ -154,8 +127,8 @@ test('an agent killed at 200 moments ends with exactly the wanted mounts', { tim
     const objects = [
       configMap('settings', { a: '1' }),
       secret('login', { password: 'x' }),
-      ...claimOf('disk', { local: { path: disk.device, fsType: 'ext4' } }),
-      ...claimOf('raw', { volumeMode: 'Block', local: { path: raw.device } }),
+      ...claimed('disk', { local: { path: disk.device, fsType: 'ext4' } }),
+      ...claimed('raw', { volumeMode: 'Block', local: { path: raw.device } }),
     ];
     for (const [index, text] of objects.entries()) await agent.put(`object-${index}.json`, text);
     for (const name of Object.keys(KINDS)) await put(name, true);

@@ -55,6 +55,9 @@ const messagesOf = async ({ plane }: Joined, pod: string): Promise<string> => {
     .join('\n');
 };
 
+const waitsForVolumes = ({ status }: Pod): boolean =>
+  status?.containerStatuses?.[0]?.state?.waiting?.reason === 'ContainerCreating';
+
 test('ephemeral: the claim is named, owned and used, goes with the pod, and a foreign one blocks', async () => {
   await using joined = await startJoined();
   const path = await makeVolume(joined, 'disk');
@@ -85,6 +88,6 @@ test('ephemeral: the claim is named, owned and used, goes with the pod, and a fo
       'PersistentVolumeClaim default/thief-scratch was not created for pod default/thief (pod is not owner)',
     ),
   );
-  const blocked: Pod | undefined = await joined.onServer('thief');
-  expect(blocked?.status?.containerStatuses?.[0]?.state?.waiting?.reason).toBe('ContainerCreating');
+  // The event may be there before the status.
+  await joined.shows('thief', waitsForVolumes);
 });

@@ -4,27 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
 import { createTestDisks, type TestDisks } from '#volumes/devices/test-disk.ts';
 import { isReady } from '../../testing/agent.ts';
-import { type Bench, pod, sh, startBench, WAIT } from './support.ts';
-
-const claimed = (name: string, spec: PersistentVolumeSpec): readonly string[] => [
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'PersistentVolume',
-    metadata: { name },
-    spec: { accessModes: ['ReadWriteOnce'], capacity: { storage: '8Mi' }, ...spec },
-  }),
-  JSON.stringify({
-    apiVersion: 'v1',
-    kind: 'PersistentVolumeClaim',
-    metadata: { name },
-    spec: {
-      volumeName: name,
-      volumeMode: spec.volumeMode ?? 'Filesystem',
-      accessModes: ['ReadWriteOnce'],
-      resources: { requests: { storage: '8Mi' } },
-    },
-  }),
-];
+import { type Bench, claimed, pod, sh, startBench, WAIT } from './support.ts';
 
 describe('block volumes', () => {
   let bench: Bench;
@@ -43,9 +23,6 @@ describe('block volumes', () => {
     const spec: PersistentVolumeSpec = {
       volumeMode: 'Block',
       local: { path: disk.device },
-      nodeAffinity: {
-        required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'Exists' }] }] },
-      },
     };
     for (const [index, text] of claimed('raw', spec).entries())
       await bench.agent.put(`raw-${index}.json`, text);

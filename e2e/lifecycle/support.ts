@@ -4,7 +4,13 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { inject } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
-import type { Container, ContainerStatus, Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
+import type {
+  Container,
+  ContainerStatus,
+  PersistentVolumeSpec,
+  Pod,
+  PodSpec,
+} from '#api/schema/gen/core-v1.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { TestAgent } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -38,6 +44,35 @@ export const configMap = (name: string, data: Readonly<Record<string, string>>):
 
 export const secret = (name: string, stringData: Readonly<Record<string, string>>): string =>
   JSON.stringify({ apiVersion: 'v1', kind: 'Secret', metadata: { name }, stringData });
+
+/** A PersistentVolume of a device or directory of the node, and the claim that has it; both of the name. */
+export function claimed(name: string, spec: PersistentVolumeSpec): readonly string[] {
+  const volume = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      capacity: { storage: '8Mi' },
+      nodeAffinity: {
+        required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'disk', operator: 'Exists' }] }] },
+      },
+      ...spec,
+    },
+  };
+  const claim = {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name },
+    spec: {
+      volumeName: name,
+      volumeMode: spec.volumeMode ?? 'Filesystem',
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '8Mi' } },
+    },
+  };
+  return [JSON.stringify(volume), JSON.stringify(claim)];
+}
 
 /** The status of a container of any kind. */
 export function statusOf({ status }: Pod, name: string): ContainerStatus | undefined {

@@ -179,8 +179,7 @@ describe('a volume of a claim', () => {
     await expect(world.manager.mountPod(pod, signal)).rejects.toThrow(
       `CSI driver ${DRIVER} has not registered on this node: it has no socket in ${world.test.rootDir}/plugins_registry yet`,
     );
-    await world.driver.restart();
-    await world.untilDriver();
+    await world.restartDriver();
     world.manager.retryPod('u1');
     await mountPod(world, pod);
     await world.manager.unmountPod('u1');
@@ -355,8 +354,7 @@ describe('faults', () => {
         } catch {
           failed += 1;
           await ended;
-          await driver.restart();
-          await world.untilDriver();
+          await world.restartDriver();
           world.manager.retryPod('u1');
           await step();
         }

@@ -4,7 +4,7 @@ import { asError } from '#api/kit/clock.ts';
 import type { Mounter } from '../mounter.ts';
 import type { RunProgram } from '../programs/contract.ts';
 import { failText, MissingProgramError } from '../programs/errors.ts';
-import { findProgram } from '../programs/run-program.ts';
+import { findProgram } from '../programs/find-program.ts';
 import { errorCode, VolumeSetupError } from '../setup-error.ts';
 import { MS_RDONLY } from '../syscalls.ts';
 import type { DevicePaths } from './contract.ts';

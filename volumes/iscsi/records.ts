@@ -1,5 +1,5 @@
 /** The initiator's records on disk. Secrets are written there by the agent itself: `iscsiadm` takes them as arguments
- *  only, where everybody on the node can read them. See docs/decisions/0049. */
+ *  only, where everybody on the node can read them. See docs/decisions/0048. */
 import { randomBytes } from 'node:crypto';
 import { open, readFile, rename, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';

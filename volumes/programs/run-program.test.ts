@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
 import type { ProgramOptions } from './contract.ts';
 import { failText, MissingProgramError, ProgramTimeoutError } from './errors.ts';
+import { findProgram } from './find-program.ts';
 import { debianPackage, whatBrings } from './packages.ts';
-import { createRunProgram, findProgram } from './run-program.ts';
+import { createRunProgram } from './run-program.ts';
 
 const OPTIONS: ProgramOptions = { signal: new AbortController().signal, timeoutMs: 30_000 };
 const run = createRunProgram();

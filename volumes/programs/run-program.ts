@@ -1,23 +1,14 @@
 /** Runs helper programs of the system: by name and arguments, never through a shell, with a small fixed environment,
  *  in a session of its own that is killed as a whole. What they print is bounded and never logged here. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { access, constants } from 'node:fs/promises';
 import { constants as system } from 'node:os';
-import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
 import { asError } from '#api/kit/clock.ts';
 import type { ProgramOptions, ProgramResult, RunProgram } from './contract.ts';
 import { MissingProgramError, ProgramStartError, ProgramTimeoutError } from './errors.ts';
+import { PROGRAM_FOLDERS } from './find-program.ts';
 
-const FOLDERS: readonly string[] = [
-  '/usr/local/sbin',
-  '/usr/local/bin',
-  '/usr/sbin',
-  '/usr/bin',
-  '/sbin',
-  '/bin',
-];
-const ENVIRONMENT: Readonly<Record<string, string>> = { PATH: FOLDERS.join(':'), LC_ALL: 'C' };
+const ENVIRONMENT: Readonly<Record<string, string>> = { PATH: PROGRAM_FOLDERS.join(':'), LC_ALL: 'C' };
 
 const LARGEST_OUTPUT_BYTES = 1024 * 1024;
 /** How long output is waited for after the end of a program that left others behind who hold its pipes. */
@@ -31,26 +22,9 @@ export interface RunProgramOptions {
   readonly folders?: readonly string[];
 }
 
-/** The path of a program in the folders that programs are run from; undefined when it is not installed. */
-export async function findProgram(
-  program: string,
-  folders: readonly string[] = FOLDERS,
-): Promise<string | undefined> {
-  for (const folder of folders) {
-    const path = join(folder, program);
-    try {
-      await access(path, constants.X_OK);
-      return path;
-    } catch {
-      // Not here.
-    }
-  }
-  return undefined;
-}
-
 /** @returns the way to run programs of the system, on the agent's own mount table */
 export function createRunProgram({ mounterPath = '', folders = [] }: RunProgramOptions = {}): RunProgram {
-  const env = { ...ENVIRONMENT, PATH: [...folders, ...FOLDERS].join(':') };
+  const env = { ...ENVIRONMENT, PATH: [...folders, ...PROGRAM_FOLDERS].join(':') };
   const throughMounter = mounterPath !== '' && mounterPath !== 'mount';
   return (program, args, options) => {
     const mounts = program === 'mount' || program.startsWith('mount.');

@@ -1,6 +1,6 @@
 /** Finds the programs that the managed containerd is made of, and what this process is allowed to do. */
-import { access, constants, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { findProgram as findIn, PROGRAM_FOLDERS } from '#volumes/programs/find-program.ts';
 
 export interface RuntimePrograms {
   readonly containerd: string;
@@ -19,21 +19,13 @@ export class MissingProgramError extends Error {
   }
 }
 
-const PROGRAM_DIRS: readonly string[] = [
-  '/usr/local/sbin',
-  '/usr/local/bin',
-  '/usr/sbin',
-  '/usr/bin',
-  '/sbin',
-  '/bin',
-];
 /** Debian's folder first, then that of upstream's archives. */
 const CNI_BIN_DIRS: readonly string[] = ['/usr/lib/cni', '/opt/cni/bin'];
 
 /** Looks in the system's folders only, never in PATH: what is found runs as root.
  *  @throws MissingProgramError */
 export async function findProgram(name: string, debianPackage: string): Promise<string> {
-  return findIn(PROGRAM_DIRS, name, name, debianPackage);
+  return requireIn(PROGRAM_FOLDERS, name, name, debianPackage);
 }
 
 /** @throws MissingProgramError for the first one that is missing */
@@ -42,27 +34,20 @@ export async function findRuntimePrograms(): Promise<RuntimePrograms> {
     findProgram('containerd', 'containerd'),
     findProgram('ctr', 'containerd'),
     findProgram('runc', 'runc'),
-    findIn(CNI_BIN_DIRS, 'bridge', 'the CNI plugin bridge', 'containernetworking-plugins'),
+    requireIn(CNI_BIN_DIRS, 'bridge', 'the CNI plugin bridge', 'containernetworking-plugins'),
   ]);
   return { containerd, ctr, runc, cniBinDir: bridge.slice(0, -'/bridge'.length) };
 }
 
-async function findIn(
+async function requireIn(
   dirs: readonly string[],
   name: string,
   title: string,
   debianPackage: string,
 ): Promise<string> {
-  for (const dir of dirs) {
-    const path = join(dir, name);
-    try {
-      await access(path, constants.X_OK);
-      return path;
-    } catch {
-      // Not in this folder: the next one may have it, and the error below names them all.
-    }
-  }
-  throw new MissingProgramError(title, debianPackage, dirs);
+  const path = await findIn(name, dirs);
+  if (path === undefined) throw new MissingProgramError(title, debianPackage, dirs);
+  return path;
 }
 
 /** Bit of CAP_SYS_RESOURCE in a capability mask, see capabilities(7). */

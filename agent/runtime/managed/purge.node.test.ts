@@ -4,6 +4,7 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
 import { startTestContainerd, type TestContainerd } from '../../../testing/containerd.ts';
+import { eventually } from '../../../testing/wait.ts';
 import { bridgeName } from './network.ts';
 import { isShimOf, listProcesses } from './process.ts';
 import { purgeContainerd } from './purge.ts';
@@ -41,8 +42,11 @@ async function runPod(instance: TestContainerd): Promise<RunningPod> {
   });
   await runtime.startContainer({ containerId });
   const { status } = await runtime.podSandboxStatus({ podSandboxId });
-  const container = (await listProcesses()).find(({ args }) => args.join(' ') === `sleep ${time}`);
-  return { containerID: containerId, ip: status?.network?.ip ?? '', pid: container?.pid ?? 0 };
+  // A container counts as started just before its process becomes the command.
+  const { pid } = await eventually(async () =>
+    (await listProcesses()).find(({ args }) => args.join(' ') === `sleep ${time}`),
+  );
+  return { containerID: containerId, ip: status?.network?.ip ?? '', pid };
 }
 
 async function leftovers(instance: TestContainerd, pod: RunningPod): Promise<readonly string[]> {

@@ -34,6 +34,9 @@ export interface World extends AsyncDisposable {
   claim(name: string, spec?: Partial<PersistentVolumeSpec>, handle?: string): void;
   /** Resolves when the driver has registered, or changed. */
   untilDriver(condition?: (csi: Csi) => boolean): Promise<void>;
+  /** Starts the driver anew after its end. Resolves when that process has registered: until it is noticed, the one
+   *  before still counts. */
+  restartDriver(): Promise<void>;
 }
 
 export const GATES: readonly string[] = [
@@ -115,6 +118,12 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
       });
     },
     untilDriver: (condition = hasDriver) => until(csi, condition),
+    async restartDriver() {
+      const { drivers } = csi.volumes;
+      const [before] = drivers.list();
+      await driver.restart();
+      await until(csi, () => drivers.list().some((now) => now !== before));
+    },
     [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose](),
   };
 }

@@ -1,0 +1,29 @@
+/** Where programs are looked for: in the system's folders only, never in PATH, because what is found runs as root. */
+import { access, constants } from 'node:fs/promises';
+import { join } from 'node:path';
+
+export const PROGRAM_FOLDERS: readonly string[] = [
+  '/usr/local/sbin',
+  '/usr/local/bin',
+  '/usr/sbin',
+  '/usr/bin',
+  '/sbin',
+  '/bin',
+];
+
+/** The path of a program in the folders that programs are run from; undefined when it is not installed. */
+export async function findProgram(
+  program: string,
+  folders: readonly string[] = PROGRAM_FOLDERS,
+): Promise<string | undefined> {
+  for (const folder of folders) {
+    const path = join(folder, program);
+    try {
+      await access(path, constants.X_OK);
+      return path;
+    } catch {
+      // Not here.
+    }
+  }
+  return undefined;
+}
