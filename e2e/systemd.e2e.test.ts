@@ -12,6 +12,10 @@ let machine: Machine;
 
 beforeAll(async () => {
   machine = await bootMachine();
+  // What is short on the machine beneath it is no matter of this node's.
+  const folder = `${machine.rootfs}/etc/systemd/system/nodeagent.service.d`;
+  await mkdir(folder, { recursive: true });
+  await writeFile(`${folder}/test.conf`, '[Service]\nEnvironment=NODEAGENT_FLAGS=--eviction-hard=\n');
 }, 900_000);
 
 afterAll(async () => {

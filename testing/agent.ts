@@ -26,6 +26,14 @@ export interface TestAgentOptions {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** What a test that wants it asks for: a server, on which port; pods and images that go when the machine of the test,
+ *  which others fill, runs short. */
+const QUIET: readonly { readonly unless: string; readonly flag: string }[] = [
+  { unless: '--enable-server', flag: '--enable-server=false' },
+  { unless: '--eviction-hard', flag: '--eviction-hard=' },
+  { unless: '--image-gc-high-threshold', flag: '--image-gc-high-threshold=100' },
+];
+
 const MAIN = join(import.meta.dirname, 'agent-process.ts');
 const STOP_TIMEOUT_MS = 10_000;
 
@@ -89,10 +97,9 @@ export class TestAgent implements AsyncDisposable {
       `--pod-logs-dir=${this.logs}`,
       `--container-logs-dir=${join(this.folder, 'links')}`,
       '--healthz-port=0',
-      // A test that wants it says so, and on which port.
-      ...([...more, ...flags].some((flag) => flag.startsWith('--enable-server'))
-        ? []
-        : ['--enable-server=false']),
+      ...QUIET.filter(({ unless }) => ![...more, ...flags].some((flag) => flag.startsWith(unless))).map(
+        ({ flag }) => flag,
+      ),
       '--hostname-override=n1',
     ];
     const log = openSync(agentLog(this), 'a');

@@ -90,7 +90,13 @@ async function ensureAgent(
     repository,
     manifests,
     endpoint: runtime.endpoint,
-    extra: ['--healthz-port=0', `--cgroup-root=/${layout.name}`],
+    // A machine whose disk is nearly full is to show the demo all the same, and to keep its images.
+    extra: [
+      '--healthz-port=0',
+      `--cgroup-root=/${layout.name}`,
+      '--eviction-hard=',
+      '--image-gc-high-threshold=100',
+    ],
   });
   say(`agent started, process ${child.pid}; pods come from ${manifests}\n`);
   const ended = new AbortController();

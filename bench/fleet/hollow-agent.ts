@@ -40,6 +40,8 @@ const flagsOf = ({ name, dir, bootstrapConfig }: HollowOptions): readonly string
   `--platconfig=${dir}/platconfig`,
   '--healthz-port=0',
   '--enable-server=false',
+  // What is short on the machine of the measurement is no matter of a node's that it plays.
+  '--eviction-hard=',
 ];
 
 /** Runs until the signal fires.
