@@ -36,6 +36,8 @@ export interface PodManagerDeps {
   /** Called when a pod of the API server that is to be deleted has nothing left here; repeated as long as it is named.
    *  @param status its last one; undefined for a pod of which nothing was here */
   readonly ended?: (pod: Pod, status: PodStatus | undefined) => void;
+  /** Called for a pod of an earlier agent that is taken on again. */
+  readonly adopted?: (pod: Pod) => void;
   /** Called for a pod that the node does not take on, or that has to end for another one. */
   readonly warned?: (pod: Pod, reason: string, message: string) => void;
   /** Called when a pod that runs was changed in place. */
@@ -93,6 +95,15 @@ export class PodManager {
     return [...this.#slots.values()].some(
       ({ active, left }) =>
         active?.worker.pod.metadata?.uid === podUID || left.some(({ pod }) => pod.metadata?.uid === podUID),
+    );
+  }
+
+  /** All pods that have a worker, or await one. */
+  podUIDs(): readonly string[] {
+    return [...this.#slots.values()].flatMap(({ active, desired, left }) =>
+      [active?.worker.pod, desired?.pod, ...left.map(({ pod }) => pod)].flatMap(
+        (pod) => pod?.metadata?.uid ?? [],
+      ),
     );
   }
 
@@ -259,7 +270,10 @@ export class PodManager {
   /** What ended the pod before it is taken on here: its server says so, or the node refuses it. */
   #endedBefore({ pod, origin }: SourcePod, record: PodRecord | undefined): TerminalPhase | undefined {
     const end = origin.source === 'api' ? serverEnd(pod) : undefined;
-    return end ?? (record === undefined ? this.#refused({ pod, origin }) : undefined);
+    if (end !== undefined) return end;
+    if (record === undefined) return this.#refused({ pod, origin });
+    this.#deps.adopted?.(pod);
+    return undefined;
   }
 
   /** A pod that the node does not take on has ended before it began. */

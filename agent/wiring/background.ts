@@ -6,6 +6,7 @@ import { runCollector } from '../gc/collector.ts';
 import { containerLogPath } from '../logs/paths.ts';
 import { createLogRotator } from '../logs/rotation-manager.ts';
 import { createMemoryTidier } from '../node/memory-tidier.ts';
+import { isAlive } from '../pods/containers.ts';
 import { runOrphans } from '../pods/orphans.ts';
 import { createRestorer } from '../pods/restore.ts';
 import { runResync } from '../pods/resync.ts';
@@ -22,7 +23,7 @@ const FIRST_LOOK_RETRY_MS = 500;
 export async function runAll(
   base: Base,
   { connection, identity, view, observer, links }: RuntimeSide,
-  { manager, sources, records, memory, volumes, csi }: PodSide,
+  { manager, sources, records, memory, volumes, resources, csi }: PodSide,
   stop: AbortSignal,
 ): Promise<void> {
   const { config, clock, log } = base;
@@ -41,7 +42,9 @@ export async function runAll(
     const tidier = createMemoryTidier({ clock, log, tidy: base.tidy });
     view.onChange(() => tidier.note());
     csi.volumes.drivers.onChange(() => retryCsiPods(manager, volumes));
+    base.changes.subscribe(() => resources.keepOnly(() => holdingPods(manager, view)));
     running.push(
+      resources.run(stop),
       csi.registry.run(stop),
       volumes.recover(stop),
       runOrphans({ view, manager, volumes, clock, log }, stop),
@@ -61,6 +64,16 @@ export async function runAll(
     );
   }
   await Promise.all(running);
+}
+
+/** Pods that may hold resources of the node: all but those that have ended, and of which nothing runs any more. */
+function holdingPods(manager: PodSide['manager'], view: RuntimeSide['view']): ReadonlySet<string> {
+  const ended = manager.entries().filter(({ pod, status }) => {
+    const isOver = status.phase === 'Succeeded' || status.phase === 'Failed';
+    return isOver && !view.pod(pod.metadata?.uid ?? '').containers.some(isAlive);
+  });
+  const over = new Set(ended.map(({ pod }) => pod.metadata?.uid));
+  return new Set(manager.podUIDs().filter((podUID) => !over.has(podUID)));
 }
 
 type FirstLookParts = Pick<RuntimeSide, 'connection' | 'identity' | 'observer'> & Pick<Base, 'clock' | 'log'>;

@@ -29,6 +29,7 @@ import { createExecCalls, type ExecCalls } from '../probes/exec-sync.ts';
 import { createProbeManager, type ProbeManager } from '../probes/manager.ts';
 import { createProbeMemory, type ProbeMemory } from '../probes/memory.ts';
 import { createProbeRunner } from '../probes/runner.ts';
+import type { ResourceManagers } from '../resources/contract.ts';
 import { type AppliedStore, createAppliedStore } from '../sources/applied.ts';
 import { createReader, createSources } from '../sources/create-sources.ts';
 import { createSourceManager, type SourceManager } from '../sources/manager.ts';
@@ -37,6 +38,7 @@ import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
 import { createCsiSide } from './csi-side.ts';
 import { createEmptyDirs } from './empty-dirs.ts';
+import { createResourceSide } from './resource-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import type { ServerParts } from './server-parts.ts';
 
@@ -45,6 +47,8 @@ export interface PodSide {
   readonly manager: PodManager;
   readonly objects: ObjectStore;
   readonly volumes: VolumeManager;
+  /** Processors, memory nodes and devices of containers. */
+  readonly resources: ResourceManagers;
   readonly probes: ProbeManager;
   readonly records: RecordStore;
   readonly memory: ProbeMemory;
@@ -66,34 +70,19 @@ export async function createPodSide(
   runtimeSide: RuntimeSide,
   server?: ServerParts,
 ): Promise<PodSide> {
-  const { config, vocabulary, clock, log, settings } = base;
+  const { config, clock, log, settings } = base;
   const { identity, view } = runtimeSide;
   const event = createPodEvent(base.events);
   const objects = createObjectStore({ log });
   const { rootDir } = config;
-  const { allocatable } = settings;
   const claims = createEphemeralClaims({ objects, rootDir, log });
   const objectsOf = (pod: Pod): ObjectReader =>
     server?.owns(pod) === true ? server.objects : claims.readerFor(pod);
   const run = createRunProgram({ mounterPath: config.experimentalMounterPath });
   const { options: emptyDirs, quotas } = await createEmptyDirs(base);
   const csi = createCsiSide(base, objects, server);
-  const volumes = createVolumeManager({
-    rootDir,
-    csi: csi.volumes,
-    run,
-    emptyDirs,
-    flexDrivers: createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: base.node }),
-    objects,
-    objectsOf,
-    ...(server === undefined ? {} : { undoObjects: withSecretsOf(server.objects, objects) }),
-    clock,
-    log,
-    vocabulary,
-    allocatable,
-    ...(server === undefined ? {} : { accountToken: server.accountToken, expander: server.expander }),
-    reportsVolumes: server !== undefined && config.enableControllerAttachDetach,
-  });
+  const volumes = createVolumes(base, { server, objects, objectsOf, csi, run, emptyDirs });
+  const resources = await createResourceSide(base);
   const records = createRecordStore(join(rootDir, 'pods'));
   const memory = createProbeMemory({ log }, join(rootDir, 'pods'));
   const execs = createExecCalls({ runtime: runtimeSide.connection.runtime, clock });
@@ -106,6 +95,7 @@ export async function createPodSide(
       serviceEnv: server?.serviceEnv ?? (() => Promise.resolve({})),
       runtimeHandler: server?.runtimeHandler ?? handlerOf,
       volumes,
+      resources,
       execSync,
     }),
   );
@@ -123,7 +113,7 @@ export async function createPodSide(
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
     changed: base.changes.tell,
   });
-  const manager = createManager(base, { createWorker, records, claims, volumes, server, event });
+  const manager = createManager(base, { createWorker, records, claims, volumes, resources, server, event });
   const wakePod = (podUID: string): void =>
     manager
       .workers()
@@ -139,7 +129,54 @@ export async function createPodSide(
     log,
     ...(server === undefined ? {} : { server }),
   });
-  return { manager, objects, volumes, probes, records, memory, sources, applied, execs, run, csi, quotas };
+  return {
+    manager,
+    objects,
+    volumes,
+    resources,
+    probes,
+    records,
+    memory,
+    sources,
+    applied,
+    execs,
+    run,
+    csi,
+    quotas,
+  };
+}
+
+interface VolumeParts {
+  readonly server: ServerParts | undefined;
+  readonly objects: ObjectStore;
+  readonly objectsOf: OperationDeps['objectsOf'];
+  readonly csi: Csi;
+  readonly run: RunProgram;
+  readonly emptyDirs: Awaited<ReturnType<typeof createEmptyDirs>>['options'];
+}
+
+function createVolumes(
+  { config, vocabulary, clock, log, settings, node }: Base,
+  { server, objects, objectsOf, csi, run, emptyDirs }: VolumeParts,
+): VolumeManager {
+  const { rootDir } = config;
+  const { allocatable } = settings;
+  return createVolumeManager({
+    rootDir,
+    csi: csi.volumes,
+    run,
+    emptyDirs,
+    flexDrivers: createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: node }),
+    objects,
+    objectsOf,
+    ...(server === undefined ? {} : { undoObjects: withSecretsOf(server.objects, objects) }),
+    clock,
+    log,
+    vocabulary,
+    allocatable,
+    ...(server === undefined ? {} : { accountToken: server.accountToken, expander: server.expander }),
+    reportsVolumes: server !== undefined && config.enableControllerAttachDetach,
+  });
 }
 
 interface ManagerParts {
@@ -147,13 +184,14 @@ interface ManagerParts {
   readonly records: RecordStore;
   readonly claims: EphemeralClaims;
   readonly volumes: VolumeManager;
+  readonly resources: ResourceManagers;
   readonly server: ServerParts | undefined;
   readonly event: PodEvent;
 }
 
 function createManager(
   base: Base,
-  { createWorker, records, claims, volumes, server, event }: ManagerParts,
+  { createWorker, records, claims, volumes, resources, server, event }: ManagerParts,
 ): PodManager {
   const { config, clock, log, settings, vocabulary } = base;
   const limits = { ...config, cores: settings.allocatable()['cpu'] ?? 1 };
@@ -166,8 +204,10 @@ function createManager(
     forget: async (podUID) => {
       await records.remove(podUID);
       await claims.release(podUID);
+      resources.release(podUID);
     },
-    refuse: createRefuse(limits, server),
+    refuse: createRefuse(limits, server, resources),
+    adopted: (pod) => resources.adopt(pod),
     warned: (pod, reason, message) => event(pod, 'Warning', reason, message),
     ...(server === undefined ? {} : { ended: server.ended }),
     updated: (pod) => {
@@ -180,7 +220,11 @@ function createManager(
 }
 
 /** The node's own limits first. A place for a critical pod may be made, which the server's part of it decides. */
-function createRefuse(limits: AdmissionLimits, server: ServerParts | undefined): PodManagerDeps['refuse'] {
+function createRefuse(
+  limits: AdmissionLimits,
+  server: ServerParts | undefined,
+  resources: Pick<ResourceManagers, 'admit'>,
+): PodManagerDeps['refuse'] {
   return (source, others) => {
     const own = refusal(
       source.pod,
@@ -188,8 +232,10 @@ function createRefuse(limits: AdmissionLimits, server: ServerParts | undefined):
       limits,
     );
     if (own !== undefined && own.reason !== OUT_OF_PODS) return own;
-    const verdict = server?.refuse(source, others);
-    return verdict ?? own;
+    const verdict = server?.refuse(source, others) ?? own;
+    if (verdict !== undefined && !('victims' in verdict)) return verdict;
+    // Last, as it books what it gives.
+    return resources.admit(source.pod) ?? verdict;
   };
 }
 
@@ -241,6 +287,7 @@ interface PodParts {
   readonly serviceEnv: OperationDeps['serviceEnv'];
   readonly runtimeHandler: OperationDeps['runtimeHandler'];
   readonly volumes: VolumeManager;
+  readonly resources: ResourceManagers;
   readonly execSync: ExecSync;
 }
 

@@ -12,6 +12,7 @@ import type { ImageManager } from '../../images/image-manager.ts';
 import type { LogLinks } from '../../logs/links.ts';
 import type { Observer } from '../../observe/observer.ts';
 import type { RuntimeView } from '../../observe/runtime-view.ts';
+import type { ResourceManagers } from '../../resources/contract.ts';
 import type { ContainerSettings } from '../../runtime/config/container.ts';
 import type { DnsSettings } from '../../runtime/config/dns.ts';
 import type { Owner } from '../../runtime/config/labels.ts';
@@ -53,6 +54,8 @@ export interface OperationDeps {
   readonly runtime: RuntimeService;
   readonly images: ImageManager;
   readonly volumes: VolumeManager;
+  /** Processors, memory nodes and devices of containers. */
+  readonly resources: Pick<ResourceManagers, 'grant' | 'started'>;
   /** Whose objects a pod uses depends on where it came from. */
   readonly objectsOf: (pod: Pod) => ObjectReader;
   /** The runtime's handler for a pod of a RuntimeClass. */

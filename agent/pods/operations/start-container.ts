@@ -9,6 +9,7 @@ import { VolumeError } from '#volumes/types.ts';
 import { formatNormalized, parseImageReference } from '../../images/reference.ts';
 import type { EnsureImageResult } from '../../images/types.ts';
 import { containerLogPath } from '../../logs/paths.ts';
+import type { ContainerGrant } from '../../resources/contract.ts';
 import { type ContainerInput, makeContainerConfig } from '../../runtime/config/container.ts';
 import { resolveEnv } from '../../runtime/config/env.ts';
 import { containerHash } from '../../runtime/config/hash.ts';
@@ -137,12 +138,22 @@ async function containerConfig(
     subPaths: await prepareSubPaths(deps, pod, spec, { env, volumes }),
     hostsFile: mountsHostsFile(spec) ? await files.writeHosts(pod, podIPs) : undefined,
     terminationLog: await files.createTerminationLog(uid, spec.name, attempt),
+    grant: await grantOf(deps, pod, spec),
     settings: settings.container,
     ...targetOf(deps, pod, spec),
   };
   const result = makeContainerConfig(input);
   if (result.kind === 'error') throw new StartError(result.reason, result.message);
   return result.config;
+}
+
+/** What the container has of the node for itself. */
+async function grantOf({ resources }: OperationDeps, pod: Pod, spec: ContainerSpec): Promise<ContainerGrant> {
+  try {
+    return await resources.grant(pod, spec);
+  } catch (thrown) {
+    throw new StartError('CreateContainerConfigError', asError(thrown).message);
+  }
 }
 
 async function imageUser({ images }: OperationDeps, image: Present): Promise<ImageUser> {
@@ -246,6 +257,7 @@ async function createAndStart(
       .catch((thrown: unknown) => relistAndThrow(deps, thrown));
     // Noted before it is started: its end may be told before the start call returns.
     noteContainer(deps, pod, action, { id: containerId, imageID: config.image?.image ?? '' });
+    deps.resources.started(podIdentity(pod).uid, action.spec.name, containerId);
     deps.event(pod, 'Normal', 'Created', `Created container ${action.spec.name}`, action.spec);
     await startOrRemove(deps, containerId);
     return containerId;

@@ -2,10 +2,11 @@
  *  Spec: document 3, 1; CRI v1 ContainerConfig. */
 import { posix } from 'node:path';
 import type { Container, EphemeralContainer, Pod } from '#api/schema/gen/core-v1.ts';
-import type { ContainerConfig, Device, ImageSpec } from '#cri/gen/cri-v1.ts';
+import type { ContainerConfig, ImageSpec } from '#cri/gen/cri-v1.ts';
 import type { MessageInput } from '#cri/message.ts';
 import type { MountedVolume } from '#volumes/types.ts';
 import type { ContainerKind } from '../../observe/types.ts';
+import { type ContainerGrant, withGrant } from '../../resources/contract.ts';
 import { containerCommand } from './command.ts';
 import { containerDevices } from './devices.ts';
 import { containerHash } from './hash.ts';
@@ -33,7 +34,8 @@ export interface ContainerInput {
   readonly hostsFile: string | undefined;
   /** The file of this instance for its last words; `undefined` mounts none. */
   readonly terminationLog: string | undefined;
-  readonly devices?: readonly Device[];
+  /** What it has of the node for itself; nothing unless given. */
+  readonly grant?: ContainerGrant;
   /** The container whose processes an ephemeral container joins. */
   readonly targetContainerId?: string;
   readonly extraSupplementalGroups?: readonly number[];
@@ -58,7 +60,7 @@ export function containerLogPath(containerName: string, attempt: number): string
 
 /** What to hand to CreateContainer, or why the container can't be made. */
 export function makeContainerConfig(input: ContainerInput): ContainerResult {
-  const { pod, container, settings } = input;
+  const { pod, container, settings, grant = {} } = input;
   const security = containerSecurity({ ...input, imageUser: input.image.user, settings: settings.security });
   if (security.kind === 'error') return failure(security.message);
   const mounts = containerMounts({ ...input, seLinux: settings.seLinux });
@@ -71,22 +73,28 @@ export function makeContainerConfig(input: ContainerInput): ContainerResult {
     image: imageSpec(input),
     ...containerCommand(container, input.env),
     workingDir: container.workingDir ?? '',
-    envs: [...input.env].map(([key, value]) => ({ key, value })),
-    mounts: mounts.mounts,
-    devices: [...(input.devices ?? []), ...devices.devices],
+    envs: [...new Map([...Object.entries(grant.env ?? {}), ...input.env])].map(([key, value]) => ({
+      key,
+      value,
+    })),
+    mounts: [...(grant.mounts ?? []), ...mounts.mounts],
+    devices: [...(grant.devices ?? []), ...devices.devices],
     labels: containerLabels(input.owner, pod, container.name),
-    annotations: containerAnnotations(input.owner, pod, {
-      ...container,
-      kind: input.kind,
-      attempt: input.attempt,
-      hash: containerHash(container),
-    }),
+    annotations: {
+      ...grant.annotations,
+      ...containerAnnotations(input.owner, pod, {
+        ...container,
+        kind: input.kind,
+        attempt: input.attempt,
+        hash: containerHash(container),
+      }),
+    },
     logPath: containerLogPath(container.name, input.attempt),
     stdin,
     stdinOnce,
     tty,
     linux: {
-      resources: containerResources(pod, container, settings.resources),
+      resources: withGrant(containerResources(pod, container, settings.resources), grant),
       securityContext: security.context,
     },
   };
