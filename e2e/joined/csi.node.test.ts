@@ -1,15 +1,23 @@
 /** Volumes of a real CSI driver on a joined node, attached by an attacher outside. */
+import { Buffer } from 'node:buffer';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { attachmentName } from '#api/meta/volume-names.ts';
-import type { Node } from '#api/schema/gen/core-v1.ts';
-import type { CSINode } from '#api/schema/gen/storage-v1.ts';
+import type {
+  CSIPersistentVolumeSource,
+  Event,
+  Node,
+  PersistentVolumeClaim,
+} from '#api/schema/gen/core-v1.ts';
+import type { CSIDriverSpec, CSINode, CSINodeDriver } from '#api/schema/gen/storage-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { startTestDriver } from '#volumes/csi/testing/start-driver.ts';
+import type { RecordedCall, TestDriverOptions } from '#volumes/csi/testing/driver-options.ts';
+import { startTestDriver, type TestDriver } from '#volumes/csi/testing/start-driver.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
-import { type Joined, MERGE, NODE, startJoined } from './support.ts';
+import { type Joined, MERGE, NODE, STRATEGIC, startJoined } from './support.ts';
 
 const { apiGroupDomain } = VOCABULARIES.plat;
 const STORAGE = `storage.${apiGroupDomain}/v1`;
@@ -17,54 +25,110 @@ const ATTACHMENTS = `/apis/${STORAGE}/volumeattachments`;
 const DRIVER = 'disks.csi.example.org';
 const ATTACHMENT = `${ATTACHMENTS}/${attachmentName(DRIVER, 'handle', NODE)}`;
 
-async function makeClaim({ plane }: Joined): Promise<void> {
-  const common = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
-  const make = async (path: string, object: object): Promise<void> => {
-    const { status, text } = await plane.post(path, object);
-    if (status !== 201) throw new Error(`${path}: ${text}`);
-  };
-  await make(`/apis/${STORAGE}/csidrivers`, {
-    apiVersion: STORAGE,
-    kind: 'CSIDriver',
-    metadata: { name: DRIVER },
-    spec: { attachRequired: true, podInfoOnMount: true },
-  });
-  await make('/api/v1/persistentvolumes', {
+async function make({ plane }: Joined, path: string, object: object): Promise<void> {
+  const { status, text } = await plane.post(path, object);
+  if (status !== 201) throw new Error(`${path}: ${text}`);
+}
+
+async function makeDriver(joined: Joined, spec: CSIDriverSpec): Promise<void> {
+  const object = { apiVersion: STORAGE, kind: 'CSIDriver', metadata: { name: DRIVER }, spec };
+  await make(joined, `/apis/${STORAGE}/csidrivers`, object);
+}
+
+/** A claim that is bound to a volume of the driver. */
+async function makeClaim(
+  joined: Joined,
+  { storage = '1Gi', storageClassName = '', csi = {} }: ClaimOptions = {},
+): Promise<void> {
+  const common = { accessModes: ['ReadWriteOnce'], storageClassName };
+  await make(joined, '/api/v1/persistentvolumes', {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
     metadata: { name: 'disk' },
     spec: {
       ...common,
-      capacity: { storage: '1Gi' },
-      csi: { driver: DRIVER, volumeHandle: 'handle' },
+      capacity: { storage },
+      csi: { driver: DRIVER, volumeHandle: 'handle', ...csi },
       claimRef: { namespace: 'default', name: 'disk' },
     },
   });
-  await make('/api/v1/namespaces/default/persistentvolumeclaims', {
+  await make(joined, '/api/v1/namespaces/default/persistentvolumeclaims', {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
     metadata: { name: 'disk' },
-    spec: { ...common, volumeName: 'disk', resources: { requests: { storage: '1Gi' } } },
+    spec: { ...common, volumeName: 'disk', resources: { requests: { storage } } },
   });
 }
 
-test('a volume is attached from outside, mounted by its driver, and given back', async () => {
-  await using folder = await createTempDir('na-csi-');
-  await using joined = await startJoined();
-  await using driver = await startTestDriver({
+interface ClaimOptions {
+  readonly storage?: string;
+  readonly storageClassName?: string;
+  readonly csi?: Partial<CSIPersistentVolumeSource>;
+}
+
+/** A pod that has the claim, or what else is its volume. */
+const userOf = (volume: object = { persistentVolumeClaim: { claimName: 'disk' } }): object => ({
+  volumes: [{ name: 'disk', ...volume }],
+  containers: [
+    sh('c', `echo written > /disk/x; ${WAIT}`, { volumeMounts: [{ name: 'disk', mountPath: '/disk' }] }),
+  ],
+});
+
+interface World extends AsyncDisposable {
+  readonly joined: Joined;
+  readonly driver: TestDriver;
+}
+
+/** A joined node on which the driver has registered, as the server knows. */
+async function startWorld(
+  options: Partial<TestDriverOptions> = {},
+  flags: readonly string[] = [],
+): Promise<World> {
+  await using stack = new AsyncDisposableStack();
+  const folder = stack.use(await createTempDir('na-csi-'));
+  let driver: TestDriver | undefined;
+  // It ends last: the agent gives back what pods of failed tests have.
+  stack.defer(() => driver?.[Symbol.asyncDispose]());
+  const joined = stack.use(await startJoined(flags));
+  driver = await startTestDriver({
     name: DRIVER,
     registryDir: join(joined.agent.root, 'plugins_registry'),
     dataDir: folder.path,
+    ...options,
+  });
+  await toldOf(joined);
+  const owned = stack.move();
+  return { joined, driver, [Symbol.asyncDispose]: () => owned[Symbol.asyncDispose]() };
+}
+
+/** What the node's CSINode says of the driver, once it does. */
+const toldOf = ({ plane }: Joined): Promise<CSINodeDriver> =>
+  eventually(async () => {
+    const { spec } = (await plane.get(`/apis/${STORAGE}/csinodes/${NODE}`)).json as CSINode;
+    return spec.drivers.find(({ name }) => name === DRIVER);
+  });
+
+const requestOf = async (driver: TestDriver, method: string): Promise<RecordedCall['request']> =>
+  (await driver.calls()).findLast((call) => call.method === method)?.request ?? {};
+
+/** The newest event of that reason. */
+async function eventOf({ plane }: Joined, reason: string): Promise<Event | undefined> {
+  const path = `/api/v1/namespaces/default/events?fieldSelector=reason=${reason}`;
+  return ((await plane.get(path)).json as { items: Event[] }).items.at(-1);
+}
+
+const CLAIM = '/api/v1/namespaces/default/persistentvolumeclaims/disk';
+const ROUND = ['NodeStageVolume', 'NodePublishVolume', 'NodeUnpublishVolume', 'NodeUnstageVolume'];
+
+test('a volume is attached from outside, mounted by its driver, and given back', async () => {
+  await using world = await startWorld({
     nodeID: 'machine-7',
     topology: { 'example.org/rack': 'r1' },
     maxVolumes: 3,
   });
+  const { joined, driver } = world;
   const { plane } = joined;
-  const told = await eventually(async () => {
-    const { spec } = (await plane.get(`/apis/${STORAGE}/csinodes/${NODE}`)).json as CSINode;
-    return spec.drivers.find(({ name }) => name === DRIVER);
-  });
-  expect(told).toEqual({
+  expect(await toldOf(joined)).toEqual({
     name: DRIVER,
     nodeID: 'machine-7',
     topologyKeys: ['example.org/rack'],
@@ -73,20 +137,18 @@ test('a volume is attached from outside, mounted by its driver, and given back',
   const { metadata } = (await plane.get(`/api/v1/nodes/${NODE}`)).json as Node;
   expect(metadata?.labels?.['example.org/rack']).toBe('r1');
 
+  await makeDriver(joined, { attachRequired: true, podInfoOnMount: true });
   await makeClaim(joined);
-  await joined.run('p', {
-    volumes: [{ name: 'disk', persistentVolumeClaim: { claimName: 'disk' } }],
-    containers: [
-      sh('c', `echo written > /disk/x; ${WAIT}`, { volumeMounts: [{ name: 'disk', mountPath: '/disk' }] }),
-    ],
-  });
+  await joined.run('p', userOf());
   await eventually(async () => (await plane.get(ATTACHMENT)).status === 200, { timeoutMs: 20_000 });
   expect(await driver.methods()).toEqual([]);
   const status = { attached: true, attachmentMetadata: { slot: '9' } };
   await joined.patch(`${ATTACHMENT}/status`, { status }, MERGE);
   await joined.shows('p', (pod) => pod.status?.phase === 'Running');
-  const staged = (await driver.calls()).find(({ method }) => method === 'NodeStageVolume');
-  expect(staged?.request).toMatchObject({ volumeId: 'handle', publishContext: { slot: '9' } });
+  expect(await requestOf(driver, 'NodeStageVolume')).toMatchObject({
+    volumeId: 'handle',
+    publishContext: { slot: '9' },
+  });
 
   await joined.agent.stop('SIGKILL');
   await driver.restart();
@@ -95,11 +157,102 @@ test('a volume is attached from outside, mounted by its driver, and given back',
   await joined.isGone('p');
   // Without a grace period the server forgets the pod at once, and the node undoes its volumes afterwards.
   await eventually(async () => (await driver.methods()).length === 4, { timeoutMs: 20_000 });
-  expect(await driver.methods()).toEqual([
-    'NodeStageVolume',
-    'NodePublishVolume',
-    'NodeUnpublishVolume',
-    'NodeUnstageVolume',
-  ]);
+  expect(await driver.methods()).toEqual(ROUND);
   await eventually(async () => (await plane.get(ATTACHMENT)).status === 404, { timeoutMs: 20_000 });
+});
+
+test('a volume grows while a pod has it, and its claim says so', async () => {
+  const capabilities = ['STAGE_UNSTAGE_VOLUME', 'EXPAND_VOLUME'];
+  await using world = await startWorld({ capabilities }, ['--sync-frequency=1s']);
+  const { joined, driver } = world;
+  const { plane } = joined;
+  await make(joined, `/apis/${STORAGE}/storageclasses`, {
+    apiVersion: STORAGE,
+    kind: 'StorageClass',
+    metadata: { name: 'growing' },
+    provisioner: DRIVER,
+    allowVolumeExpansion: true,
+  });
+  await makeDriver(joined, { attachRequired: false });
+  await makeClaim(joined, {
+    storage: '128Mi',
+    storageClassName: 'growing',
+    csi: { volumeHandle: 'loop-g', fsType: 'btrfs' },
+  });
+  await joined.run('p', userOf());
+  await joined.shows('p', (pod) => pod.status?.phase === 'Running');
+  expect((await driver.methods()).includes('NodeExpandVolume')).toBe(false);
+
+  const claim = async (): Promise<PersistentVolumeClaim> =>
+    (await plane.get(CLAIM)).json as PersistentVolumeClaim;
+  await joined.patch(CLAIM, { spec: { resources: { requests: { storage: '256Mi' } } } });
+  // As the driver's controller does when the disk has grown: the file system is left to the node.
+  await joined.patch('/api/v1/persistentvolumes/disk', { spec: { capacity: { storage: '256Mi' } } });
+  const conditions = [{ type: 'FileSystemResizePending', status: 'True' }];
+  await joined.patch(`${CLAIM}/status`, { status: { conditions } }, STRATEGIC);
+  await driver.misbehave({ method: 'NodeExpandVolume', deed: 'fail', message: 'not in this weather' });
+  await eventually(async () => (await claim()).status?.capacity?.['storage'] === '256Mi', {
+    timeoutMs: 20_000,
+    what: 'the claim has grown',
+  });
+  expect((await claim()).status?.conditions ?? []).toEqual([]);
+  const expanded = await requestOf(driver, 'NodeExpandVolume');
+  expect(expanded).toMatchObject({
+    volumeId: 'loop-g',
+    capacityRange: { requiredBytes: String(256 * 2 ** 20) },
+    volumeCapability: { mount: { fsType: 'btrfs' } },
+  });
+  expect(expanded['volumePath']).toMatch(/~csi\/disk\/mount$/);
+  expect(expanded['stagingTargetPath']).toMatch(/globalmount$/);
+  const failed = await eventually(() => eventOf(joined, 'VolumeResizeFailed'));
+  expect(failed.message).toContain('not in this weather');
+  await eventually(() => eventOf(joined, 'FileSystemResizeSuccessful'));
+});
+
+test('a volume of a pod itself has its pod, its tokens and its group, and needs no claim', async () => {
+  await using world = await startWorld();
+  const { joined, driver } = world;
+  await makeDriver(joined, {
+    attachRequired: false,
+    podInfoOnMount: true,
+    fsGroupPolicy: 'File',
+    volumeLifecycleModes: ['Ephemeral'],
+    tokenRequests: [{ audience: 'vault', expirationSeconds: 600 }],
+  });
+  await make(joined, '/api/v1/namespaces/default/serviceaccounts', {
+    apiVersion: 'v1',
+    kind: 'ServiceAccount',
+    metadata: { name: 'robot' },
+  });
+  const pod = await joined.run('own', {
+    ...userOf({ csi: { driver: DRIVER, volumeAttributes: { kind: 'cache' } } }),
+    serviceAccountName: 'robot',
+    securityContext: { fsGroup: 4321 },
+  });
+  await joined.shows('own', ({ status }) => status?.phase === 'Running');
+  const published = await requestOf(driver, 'NodePublishVolume');
+  const { volumeContext } = published as { volumeContext: Record<string, string> };
+  const key = (name: string): string => `csi.storage.${apiGroupDomain}/${name}`;
+  expect(volumeContext).toMatchObject({
+    kind: 'cache',
+    [key('pod.name')]: 'own',
+    [key('pod.namespace')]: 'default',
+    [key('pod.uid')]: pod.metadata?.uid,
+    [key('serviceAccount.name')]: 'robot',
+    [key('ephemeral')]: 'true',
+  });
+  const tokens = JSON.parse(volumeContext[key('serviceAccount.tokens')] ?? '{}') as {
+    vault: { token: string; expirationTimestamp: string };
+  };
+  const payload = Buffer.from(tokens.vault.token.split('.')[1] ?? '', 'base64url').toString();
+  const claims = JSON.parse(payload) as { sub: string; aud: string[]; exp: number };
+  expect([claims.sub, claims.aud]).toEqual(['system:serviceaccount:default:robot', ['vault']]);
+  expect(tokens.vault.expirationTimestamp).toBe(
+    new Date(claims.exp * 1000).toISOString().replace('.000', ''),
+  );
+  expect((await stat(String(published['targetPath']))).gid).toBe(4321);
+  await joined.remove('own');
+  await eventually(async () => (await driver.methods()).join() === 'NodePublishVolume,NodeUnpublishVolume', {
+    timeoutMs: 20_000,
+  });
 });
