@@ -5,6 +5,7 @@ import type { Clock } from '#api/kit/clock.ts';
 import containerdTable from '../data/containerd-events.json' with { type: 'json' };
 import criV1 from '../data/cri-v1.json' with { type: 'json' };
 import type { RuntimeCondition } from '../gen/cri-v1.ts';
+import { defineService } from '../server/define-service.ts';
 import type { StoreEvent } from './container-store.ts';
 import { createContainerdEvents, createCriEvents } from './event-streams.ts';
 import { createFaults, type Faults } from './faults.ts';
@@ -17,7 +18,6 @@ import {
   type RuntimeHandlerDeps,
   type StopBehaviour,
 } from './runtime-handlers.ts';
-import { defineService } from './serve.ts';
 import type { FakeUsage } from './views.ts';
 
 /** What a test reads and sets. */

@@ -13,7 +13,6 @@ import { createMessageTypes } from '#api/codec/protobuf/message.ts';
 import { asError } from '#api/kit/clock.ts';
 import { methodName } from '#cri/client/service.ts';
 import nodeProtos from '#cri/data/node-protos.json' with { type: 'json' };
-import { defineService } from '#cri/fake/serve.ts';
 import type {
   NodeExpandVolumeRequest,
   NodeGetVolumeStatsRequest,
@@ -23,6 +22,7 @@ import type {
   NodeUnstageVolumeRequest,
 } from '#cri/gen/csi-v1.ts';
 import type { RegistrationStatus } from '#cri/gen/pluginregistration-v1.ts';
+import { defineService } from '#cri/server/define-service.ts';
 import {
   callsFile,
   conditionFile,

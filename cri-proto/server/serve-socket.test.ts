@@ -1,0 +1,88 @@
+import { stat } from 'node:fs/promises';
+import { createConnection } from 'node:net';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createMessageTypes } from '#api/codec/protobuf/message.ts';
+import { silentLogger as log } from '#api/kit/logger.ts';
+import { createTempDir } from '../../testing/temp.ts';
+import { createPodResourcesClient, podResourcesRpcs } from '../client/pod-resources.ts';
+import nodeProtos from '../data/node-protos.json' with { type: 'json' };
+import { CallRefusal, type ServedService, serveSocket } from './serve-socket.ts';
+
+const types = createMessageTypes(nodeProtos['podresources/v1']);
+const service = (methods: ServedService['methods'], version: 'v1' | 'v1alpha1' = 'v1'): ServedService => ({
+  types,
+  rpcs: podResourcesRpcs(version),
+  methods,
+});
+
+const POD = { name: 'a', namespace: 'b', containers: [{ name: 'c', cpuIds: [1n, 2n] }] };
+
+describe('serveSocket', () => {
+  test('answers calls of both versions, and is made for one user alone', async () => {
+    await using dir = await createTempDir('na-serve-');
+    const path = join(dir.path, 'deep', 's.sock');
+    let loads = 0;
+    const load = async () => {
+      loads += 1;
+      const methods = { list: async () => ({ podResources: [POD] }) };
+      return [service(methods), service(methods, 'v1alpha1')];
+    };
+    const server = await serveSocket({ log, load }, path);
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect(loads).toBe(0);
+    for (const version of ['v1', 'v1alpha1'] as const) {
+      const answer = await createPodResourcesClient(path, version).list({});
+      expect(answer.podResources[0]).toMatchObject({ name: 'a', containers: [{ cpuIds: [1n, 2n] }] });
+    }
+    expect(loads).toBe(1);
+    await server.close();
+    await expect(stat(path)).rejects.toThrow('ENOENT');
+  });
+
+  test('says why it refuses, and what is not served', async () => {
+    await using dir = await createTempDir('na-serve-');
+    const path = join(dir.path, 's.sock');
+    const refuse = (): never => {
+      throw new CallRefusal('ResourceExhausted', 'too often');
+    };
+    const fail = (): never => {
+      throw new Error('broken');
+    };
+    const server = await serveSocket(
+      { log, load: async () => [service({ list: refuse, getAllocatableResources: fail })] },
+      path,
+    );
+    const client = createPodResourcesClient(path);
+    await expect(client.list({})).rejects.toMatchObject({ reason: 'ResourceExhausted' });
+    await expect(client.list({})).rejects.toThrow('too often');
+    await expect(client.getAllocatableResources({})).rejects.toThrow('broken');
+    await expect(client.get({})).rejects.toMatchObject({ reason: 'Unimplemented' });
+    await server.close();
+  });
+
+  test('closes with connections open, those that never said a word included', async () => {
+    await using dir = await createTempDir('na-serve-');
+    const path = join(dir.path, 's.sock');
+    const server = await serveSocket({ log, load: async () => [] }, path);
+    const idle = createConnection(path);
+    await new Promise((resolve) => idle.once('connect', resolve));
+    const ended = new Promise((resolve) => idle.once('close', resolve));
+    idle.resume();
+    await server.close();
+    await ended;
+    expect(idle.destroyed).toBe(true);
+  });
+
+  test('takes the place of a socket that an earlier process left', async () => {
+    await using dir = await createTempDir('na-serve-');
+    const path = join(dir.path, 's.sock');
+    await serveSocket({ log, load: async () => [] }, path);
+    const server = await serveSocket(
+      { log, load: async () => [service({ list: () => ({ podResources: [POD] }) })] },
+      path,
+    );
+    expect((await createPodResourcesClient(path).list({})).podResources).toHaveLength(1);
+    await server.close();
+  });
+});
