@@ -149,15 +149,25 @@ async function configure(rootfs: string): Promise<void> {
     NEEDLESS_MODULES.map((module) => `blacklist ${module}\n`),
   );
   await writeFile(join(rootfs, 'etc/hosts'), '127.0.0.1 localhost node1\n');
-  await mkdir(join(rootfs, 'etc/containerd'), { recursive: true });
-  await writeFile(join(rootfs, 'etc/containerd/config.toml'), containerdConfig());
+  await configureContainerd(rootfs);
   await configureStorageServers(rootfs);
   const node = join(installPaths(rootfs).program, 'bin/node');
   await mkdir(join(node, '..'), { recursive: true });
   await copyFile(process.execPath, node);
 }
 
-function containerdConfig(): string {
+/** One configuration for each driver of cgroups: the kernel's command line names the one of this boot. */
+async function configureContainerd(rootfs: string): Promise<void> {
+  const folder = join(rootfs, 'etc/containerd');
+  const dropIns = join(rootfs, 'etc/systemd/system/containerd.service.d');
+  for (const path of [folder, dropIns]) await mkdir(path, { recursive: true });
+  for (const driver of ['cgroupfs', 'systemd'] as const) {
+    await writeFile(join(folder, `${driver}.toml`), containerdConfig(driver === 'systemd'));
+  }
+  await cp(join(GUEST, 'containerd.conf'), join(dropIns, 'vm.conf'));
+}
+
+function containerdConfig(systemdCgroup: boolean): string {
   return renderContainerdConfig({
     dataDir: '/var/lib/containerd',
     runDir: '/run/containerd',
@@ -167,6 +177,6 @@ function containerdConfig(): string {
     cniBinDir: '/usr/lib/cni',
     cniConfDir: '/etc/cni/net.d',
     restrictOomScoreAdj: false,
-    systemdCgroup: false,
+    systemdCgroup,
   });
 }

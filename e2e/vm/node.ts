@@ -5,7 +5,14 @@ import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import { quote } from './channel.ts';
 import { IMAGES_DIR, writePayload } from './payload.ts';
-import { bootVm, type Vm } from './vm.ts';
+import { bootVm, type CgroupDriver, type Vm } from './vm.ts';
+
+export interface VmNodeOptions {
+  /** Of containerd and of the agent; `cgroupfs` unless given. Its kernel has cgroup v2 either way. */
+  readonly cgroupDriver?: CgroupDriver;
+  /** Further flags of the agent; none may have a space in it. */
+  readonly flags?: readonly string[];
+}
 
 export interface VmNode extends AsyncDisposable {
   readonly vm: Vm;
@@ -19,6 +26,8 @@ export interface VmNode extends AsyncDisposable {
   said(pod: string, pattern: RegExp): Promise<string>;
   /** Ends the agent by SIGKILL and waits until another process of it answers. */
   killAgent(): Promise<void>;
+  /** Starts the agent again, with these flags in place of those that the node was started with. */
+  restartAgent(flags: readonly string[]): Promise<void>;
 }
 
 const SOCKET = '/run/nodeagent/nodeagent.sock';
@@ -26,8 +35,9 @@ const RUNTIME = 'unix:///run/containerd/containerd.sock';
 /** Longest time for anything that the agent does; everything is emulated, on a machine that may be busy. */
 const AGENT_TIMEOUT_MS = 120_000;
 const LOOK_INTERVAL_MS = 1000;
-const SET_UP = `
-  tar --extract --file /dev/vdb --directory / --no-overwrite-dir
+const DROP_INS = '/etc/systemd/system/nodeagent.service.d';
+const UNPACK = 'tar --extract --file /dev/vdb --directory / --no-overwrite-dir';
+const START = `
   until systemctl --quiet is-active containerd; do sleep 0.2; done
   for image in ${IMAGES_DIR}/*; do ctr --namespace ${CONTAINERD_CRI_NAMESPACE} images import "$image"; done
   systemctl daemon-reload
@@ -35,18 +45,32 @@ const SET_UP = `
   sync`;
 
 /** Boots a VM and starts the agent in it. */
-export async function startVmNode(): Promise<VmNode> {
+export async function startVmNode(options: VmNodeOptions = {}): Promise<VmNode> {
+  const { cgroupDriver = 'cgroupfs', flags = [] } = options;
+  const setFlags = setAgentFlags(cgroupDriver);
   await using cleanup = new AsyncDisposableStack();
   const dir = cleanup.use(await createTempDir('na-vm-'));
   const payload = `${dir.path}/payload.tar`;
   await writePayload(payload, RUNTIME);
-  const vm = cleanup.use(await bootVm({ payload }));
-  await vm.sh(SET_UP, AGENT_TIMEOUT_MS);
+  const vm = cleanup.use(await bootVm({ payload, cgroupDriver }));
+  await vm.sh(`${UNPACK}\n${setFlags(flags)}\n${START}`, AGENT_TIMEOUT_MS);
   const kept = cleanup.move();
-  return createNode(vm, () => kept.disposeAsync());
+  return createNode(vm, setFlags, () => kept.disposeAsync());
 }
 
-function createNode(vm: Vm, dispose: () => Promise<void>): VmNode {
+/** A script that sets the flags with which the agent is started next. */
+function setAgentFlags(driver: CgroupDriver): (flags: readonly string[]) => string {
+  return (flags) => {
+    const line = `NODEAGENT_FLAGS=${[`--cgroup-driver=${driver}`, ...flags].join(' ')}`;
+    return `mkdir -p ${DROP_INS}; printf '[Service]\nEnvironment=%s\n' ${quote([`"${line}"`])} >${DROP_INS}/flags.conf`;
+  };
+}
+
+function createNode(
+  vm: Vm,
+  setFlags: (flags: readonly string[]) => string,
+  dispose: () => Promise<void>,
+): VmNode {
   const until = <T>(what: string, look: () => Promise<T>): Promise<Exclude<T, false | null | undefined>> =>
     eventually(look, { what, timeoutMs: AGENT_TIMEOUT_MS, intervalMs: LOOK_INTERVAL_MS });
 
@@ -96,6 +120,13 @@ function createNode(vm: Vm, dispose: () => Promise<void>): VmNode {
         const now = await vm.run(['systemctl', 'show', 'nodeagent', '--property=MainPID', '--value']);
         return now !== pid && (await ask('/healthz')) === 'ok';
       });
+    },
+
+    async restartAgent(flags) {
+      await vm.sh(
+        `${setFlags(flags)}; systemctl daemon-reload; systemctl restart nodeagent`,
+        AGENT_TIMEOUT_MS,
+      );
     },
 
     [Symbol.asyncDispose]: dispose,

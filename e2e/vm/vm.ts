@@ -10,7 +10,11 @@ import { cachedVmImage, type VmImage } from './image.ts';
 export interface VmOptions {
   /** Archive that the VM has as its second disk, `/dev/vdb`. */
   readonly payload?: string;
+  /** Who makes the cgroups of containers; `cgroupfs` unless given. The agent has to be told the same. */
+  readonly cgroupDriver?: CgroupDriver;
 }
+
+export type CgroupDriver = 'cgroupfs' | 'systemd';
 
 export interface Vm extends AsyncDisposable {
   /** File with what its console said. */
@@ -93,8 +97,9 @@ interface VmFiles extends VmOptions {
 
 /** `cache=unsafe` spares the host the VM's flushes; what the VM flushed survives the end of QEMU all the same. */
 function machine(image: VmImage, clock: string, files: VmFiles): readonly string[] {
-  const { overlay, consoleLog, payload } = files;
-  const kernel = `console=ttyS0 loglevel=4 mitigations=off panic=-1 ${clock}`;
+  const { overlay, consoleLog, payload, cgroupDriver = 'cgroupfs' } = files;
+  const services = `systemd.setenv=CGROUP_DRIVER=${cgroupDriver}`;
+  const kernel = `console=ttyS0 loglevel=4 mitigations=off panic=-1 ${services} ${clock}`;
   const groups: readonly (readonly string[])[] = [
     ['-M', 'microvm,pcie=off,rtc=on', '-no-user-config', '-nodefaults', '-no-reboot', '-display', 'none'],
     ['-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', String(MEMORY_MIB)],
@@ -113,7 +118,9 @@ function disk(id: string, drive: string): readonly string[] {
 }
 
 function start(argv: readonly string[]): Booted {
-  const qemu = spawn('qemu-system-x86_64', [...argv], { stdio: ['pipe', 'pipe', 'pipe'] });
+  // It goes with the tests, however these end.
+  const command = ['--pdeathsig', 'KILL', 'qemu-system-x86_64', ...argv];
+  const qemu = spawn('setpriv', command, { stdio: ['pipe', 'pipe', 'pipe'] });
   let complaints = '';
   qemu.stderr.on('data', (part: Buffer) => {
     complaints += part.toString();
