@@ -55,7 +55,9 @@ describe('an image', () => {
       images: [image('a')],
       inUse: new Set(inUse),
     });
-    let known = rememberImages(new Map(), look(1, []));
+    let known = rememberImages(undefined, look(1, []));
+    expect(known.get('a')).toEqual({ firstSeenMs: Number.NEGATIVE_INFINITY, lastUsedMs: undefined });
+    known = rememberImages(new Map(), look(1, []));
     expect(known.get('a')).toEqual({ firstSeenMs: 1, lastUsedMs: undefined });
     known = rememberImages(rememberImages(known, look(2, ['a'])), look(3, []));
     expect(known.get('a')).toEqual({ firstSeenMs: 1, lastUsedMs: 2 });

@@ -10,6 +10,7 @@ export interface SeenImage {
 
 /** When an image was there for the first time and in use for the last, monotonic ms. */
 export interface ImageTimes {
+  /** Minus infinity for one that was there at the first look: who knows since when. */
   readonly firstSeenMs: number;
   /** Undefined while no container was seen to use it. */
   readonly lastUsedMs: number | undefined;
@@ -25,11 +26,15 @@ export interface ImageLook {
 }
 
 /** What is known of the images after this look; images that are gone are forgotten.
- *  @param before empty at the start: all images are then taken for as old as the start itself */
-export function rememberImages(before: ImageMemory, { nowMs, images, inUse }: ImageLook): ImageMemory {
+ *  @param before undefined at the first look */
+export function rememberImages(
+  before: ImageMemory | undefined,
+  { nowMs, images, inUse }: ImageLook,
+): ImageMemory {
+  const firstSeenMs = before === undefined ? Number.NEGATIVE_INFINITY : nowMs;
   return new Map(
     images.map(({ id }) => {
-      const known = before.get(id) ?? { firstSeenMs: nowMs, lastUsedMs: undefined };
+      const known = before?.get(id) ?? { firstSeenMs, lastUsedMs: undefined };
       return [id, inUse.has(id) ? { ...known, lastUsedMs: nowMs } : known];
     }),
   );

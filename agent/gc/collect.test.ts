@@ -26,6 +26,7 @@ const observation: GcObservation = {
   ],
   sandboxes: [{ sandboxID: 's1', podUID: 'gone', state: 'SANDBOX_NOTREADY', createdAtMs: 0 }],
   isPodGone: (podUID) => podUID === 'gone',
+  isPodOver: () => false,
   sourcesReady: true,
   nowMs: 1,
 };

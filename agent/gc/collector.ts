@@ -9,6 +9,8 @@ export interface CollectorDeps extends CollectDeps {
   readonly view: RuntimeView;
   /** UIDs of pods that have a worker: theirs to end. */
   readonly activePods: () => ReadonlySet<string>;
+  /** UIDs of those among them that have succeeded or failed. */
+  readonly overPods: () => ReadonlySet<string>;
   readonly sourcesReady: () => boolean;
   readonly clock: Clock;
 }
@@ -29,6 +31,17 @@ export async function runCollector(
   }
 }
 
+/** Takes everything that no pod needs, however young: the node is short of space. */
+const UNDER_PRESSURE = { maxContainers: -1, maxPerContainer: 0, minAgeMs: 0 } as const;
+
+/** One round that leaves no more than pods need.
+ *  @throws as `collectDead` */
+export const collectUnderPressure = (
+  deps: CollectorDeps,
+  { podLogsDir }: Pick<CollectOptions, 'podLogsDir'>,
+  signal: AbortSignal,
+): Promise<CollectResult> => collect(deps, { podLogsDir, policy: UNDER_PRESSURE }, signal);
+
 /** One round. */
 export async function collect(
   deps: CollectorDeps,
@@ -37,12 +50,14 @@ export async function collect(
 ): Promise<CollectResult> {
   const { view } = deps;
   const active = deps.activePods();
+  const over = deps.overPods();
   // Log directories may be shared with another agent: only pods that were seen as this agent's can be gone.
   const own = view.podUIDs();
   const observation = {
     containers: view.containers().map(gcContainer),
     sandboxes: view.sandboxes().map(gcSandbox),
     isPodGone: (podUID: string) => own.has(podUID) && !active.has(podUID),
+    isPodOver: (podUID: string) => over.has(podUID),
     sourcesReady: deps.sourcesReady(),
     nowMs: deps.clock.now(),
   };

@@ -41,6 +41,7 @@ function observe(more: Partial<GcObservation>): GcObservation {
     containers: [],
     sandboxes: [],
     isPodGone: (podUID) => podUID === 'gone',
+    isPodOver: (podUID) => podUID === 'over',
     sourcesReady: true,
     nowMs: NOW,
     ...more,
@@ -52,7 +53,18 @@ describe('decideDeadContainers', () => {
   test.each<[string, readonly GcContainer[], Partial<GcPolicy>, readonly string[]]>([
     ['keeps the newest instance of each container', three, {}, ['a-web-3', 'a-web-2']],
     ['keeps as many as allowed', three, { maxPerContainer: 2 }, ['a-web-3']],
-    ['keeps none when none are allowed', three, { maxPerContainer: 0 }, ['a-web-3', 'a-web-2', 'a-web-1']],
+    [
+      'keeps no more than a pod that goes on needs when none are allowed',
+      three,
+      { maxPerContainer: 0 },
+      ['a-web-3', 'a-web-2'],
+    ],
+    [
+      'keeps none of a pod that is over when none are allowed',
+      [dead('over', 'web', 1), dead('over', 'web', 2)],
+      { maxPerContainer: 0 },
+      ['over-web-2', 'over-web-1'],
+    ],
     ['keeps all without a limit', three, { maxPerContainer: -1 }, []],
     [
       'counts each container of each pod apart',
@@ -89,11 +101,16 @@ describe('decideDeadContainers', () => {
     ],
     [
       'removes the oldest of all when even one each is too many',
-      [dead('a', 'x', 1), dead('b', 'y', 9), dead('c', 'z', 5)],
+      [dead('over', 'x', 1), dead('over', 'y', 9), dead('over', 'z', 5)],
       { maxContainers: 1 },
-      ['b-y-9', 'c-z-5'],
+      ['over-y-9', 'over-z-5'],
     ],
-    ['removes all for a global limit of 0', [dead('a', 'x', 1)], { maxContainers: 0 }, ['a-x-1']],
+    [
+      'removes all that is not needed for a global limit of 0',
+      [dead('a', 'x', 1), dead('a', 'x', 2), dead('over', 'x', 1)],
+      { maxContainers: 0 },
+      ['a-x-2', 'over-x-1'],
+    ],
   ])('%s', (_, containers, more, expected) => {
     expect(decideDeadContainers(observe({ containers }), { ...policy, ...more }).containerIDs).toEqual(
       expected,

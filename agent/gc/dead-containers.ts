@@ -36,6 +36,8 @@ export interface GcObservation {
   readonly sandboxes: readonly GcSandbox[];
   /** Whether a pod is gone for good: not desired, its worker ended. Only asked when `sourcesReady`. */
   readonly isPodGone: (podUID: string) => boolean;
+  /** Whether a pod has succeeded or failed: none of its containers will run again. */
+  readonly isPodOver: (podUID: string) => boolean;
   /** Every pod source has reported; until then no pod counts as gone. */
   readonly sourcesReady: boolean;
   readonly nowMs: number;
@@ -73,11 +75,22 @@ function isOver(container: GcContainer): boolean {
   return container.state === 'CONTAINER_EXITED' || container.state === 'CONTAINER_UNKNOWN';
 }
 
+const nameKey = ({ podUID, name }: GcContainer): string => `${podUID}/${name}`;
+
+/** The last instance of each container that does not run, of pods that go on: by it a pod knows what it need not run
+ *  again, so it stays whatever the limits are.
+ *  Deviation: upstream removes it as well, and may run the container a second time. */
+function neededContainers({ containers, isPodOver }: GcObservation): ReadonlySet<GcContainer> {
+  const ofPodsThatGoOn = containers.filter(({ podUID }) => !isPodOver(podUID));
+  const asleep = groupBy(ofPodsThatGoOn, nameKey).filter(
+    (group) => !group.some(({ state }) => state === 'CONTAINER_RUNNING'),
+  );
+  return new Set(asleep.flatMap((group) => group.filter(isOver).toSorted(byAge)[0] ?? []));
+}
+
 /** Dead containers of pods that exist, the newest of each (pod, container) kept within the limits. */
 function decideAged(candidates: readonly GcContainer[], policy: GcPolicy): readonly GcContainer[] {
-  const groups = groupBy(candidates, ({ podUID, name }) => `${podUID}/${name}`).map((group) =>
-    [...group].sort(byAge),
-  );
+  const groups = groupBy(candidates, nameKey).map((group) => [...group].sort(byAge));
   const withinEach =
     policy.maxPerContainer < 0 ? groups : groups.map((group) => group.slice(0, policy.maxPerContainer));
   const kept = new Set(limitGlobally(withinEach, policy.maxContainers));
@@ -116,7 +129,9 @@ export function decideDeadContainers(observation: GcObservation, policy: GcPolic
     (container) =>
       isOver(container) && !isGone(container.podUID) && nowMs - container.createdAtMs >= policy.minAgeMs,
   );
-  const removed = [...ofGonePods, ...decideAged(aged, policy)].sort(byAge).reverse();
+  const needed = neededContainers(observation);
+  const spare = decideAged(aged, policy).filter((container) => !needed.has(container));
+  const removed = [...ofGonePods, ...spare].sort(byAge).reverse();
   const containerIDs = removed.map((container) => container.containerID);
   const sandboxes = decideSandboxes(observation, isGone, new Set(containerIDs));
   return { containerIDs, sandboxIDs: sandboxes.map((sandbox) => sandbox.sandboxID) };

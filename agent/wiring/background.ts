@@ -1,8 +1,6 @@
 /** Everything that runs for as long as the agent does. */
 import { sleep } from '#api/kit/clock.ts';
 import { value as quantityValue } from '#api/meta/quantity.ts';
-import type { AgentConfig } from '../config/gen/config.ts';
-import { runCollector } from '../gc/collector.ts';
 import { containerLogPath } from '../logs/paths.ts';
 import { createLogRotator } from '../logs/rotation-manager.ts';
 import { createMemoryTidier } from '../node/memory-tidier.ts';
@@ -12,6 +10,7 @@ import { createRestorer } from '../pods/restore.ts';
 import { runResync } from '../pods/resync.ts';
 import { watchStrays } from '../pods/strays.ts';
 import type { Base } from './base.ts';
+import type { CollectionSide } from './collection-side.ts';
 import { retryCsiPods } from './csi-side.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
@@ -22,8 +21,9 @@ const FIRST_LOOK_RETRY_MS = 500;
 /** Everything that runs for as long as the agent does. Nothing is decided before the runtime was seen once. */
 export async function runAll(
   base: Base,
-  { connection, identity, view, observer, links }: RuntimeSide,
+  { connection, identity, view, observer }: RuntimeSide,
   { manager, sources, records, memory, volumes, resources, csi }: PodSide,
+  collection: Pick<CollectionSide, 'run'>,
   stop: AbortSignal,
 ): Promise<void> {
   const { config, clock, log } = base;
@@ -35,10 +35,6 @@ export async function runAll(
     manager.apply(sources.current());
     manager.start(stop);
     watchStrays({ view, manager, log }, stop);
-    const activePods = (): ReadonlySet<string> =>
-      new Set(manager.workers().map(({ pod }) => pod.metadata?.uid ?? ''));
-    const sourcesReady = (): boolean => sources.current().complete;
-    const { runtime } = connection;
     const tidier = createMemoryTidier({ clock, log, tidy: base.tidy });
     view.onChange(() => tidier.note());
     csi.volumes.drivers.onChange(() => retryCsiPods(manager, volumes));
@@ -50,11 +46,7 @@ export async function runAll(
       runOrphans({ view, manager, volumes, clock, log }, stop),
       observer.run(stop),
       tidier.run(stop),
-      runCollector(
-        { runtime, links, view, activePods, sourcesReady, clock, log },
-        { podLogsDir: config.podLogsDir, policy: gcPolicy(config) },
-        stop,
-      ),
+      collection.run(stop),
       rotateLogs(base, { connection, view }, stop),
       runResync(
         { workers: () => manager.workers(), refresh: (pod) => volumes.refreshPod(pod), clock, log },
@@ -94,12 +86,6 @@ async function firstLook(
     }
   }
 }
-
-const gcPolicy = (config: AgentConfig) => ({
-  maxContainers: config.maximumDeadContainers,
-  maxPerContainer: config.maximumDeadContainersPerContainer,
-  minAgeMs: config.minimumContainerTtlDuration,
-});
 
 async function rotateLogs(
   { config, clock, log }: Base,

@@ -6,6 +6,7 @@ import type { MeasureVolume } from '#volumes/usage/contract.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import { runAll } from './background.ts';
 import type { Base } from './base.ts';
+import { createCollectionSide } from './collection-side.ts';
 import { createDiskSide } from './disk-side.ts';
 import { createPodSide, type PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
@@ -44,10 +45,11 @@ export async function runParts(
     : undefined;
   const podSide = await createPodSide(base, runtimeSide, apiSide?.parts);
   const disk = createDiskSide(base, { ...podSide, drivers: csiMeasure(base, podSide) });
+  const collection = createCollectionSide(base, runtimeSide, podSide);
   const servers = await startServers(base, runtimeSide, { ...podSide, disk: disk.usage }, apiSide?.access);
   const beside = await up();
   const work = Promise.all([
-    runAll(base, runtimeSide, podSide, stop),
+    runAll(base, runtimeSide, podSide, collection, stop),
     apiSide?.run(podSide, stop),
     disk.run(stop),
   ]);

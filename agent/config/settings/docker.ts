@@ -18,7 +18,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: DEFAULT_SANDBOX_IMAGE,
     flags: [{ name: 'pod-infra-container-image' }],
-    acted: false,
+    acted: true,
     help: 'Image of the pod sandbox container; not collected as unused.',
   },
   {

@@ -61,7 +61,7 @@ export const IMAGE_SETTINGS: readonly Setting[] = [
     default: '2m0s',
     inFile: true,
     flags: [{ name: 'minimum-image-ttl-duration', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Age before which an unused image is not removed.',
   },
   {
@@ -72,7 +72,7 @@ export const IMAGE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'image-gc-high-threshold', deprecated: 'config-file', inSpec: true }],
     range: [0, 100],
-    acted: false,
+    acted: true,
     help: 'Disk use in percent above which unused images are always removed; 100 never removes.',
   },
   {
@@ -83,7 +83,7 @@ export const IMAGE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'image-gc-low-threshold', deprecated: 'config-file', inSpec: true }],
     range: [0, 100],
-    acted: false,
+    acted: true,
     help: 'Disk use in percent down to which images are removed; below the high threshold.',
   },
   {

@@ -1,0 +1,124 @@
+/** What nobody needs any more is collected: images, dead containers and sandboxes, logs of pods that are gone. */
+import { statfs } from 'node:fs/promises';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { DiskSpace } from '#eviction/image-gc.ts';
+import { spaceIn } from '#volumes/usage/fs-space.ts';
+import type { AgentConfig } from '../config/gen/config.ts';
+import { type CollectorDeps, collectUnderPressure, runCollector } from '../gc/collector.ts';
+import { createImageCollector, type ImageCollector } from '../gc/image-collector.ts';
+import type { CollectedImages } from '../gc/image-remover.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import { createNodeEventSink } from '../registration/node-events.ts';
+import type { Base } from './base.ts';
+import type { PodSide } from './pod-side.ts';
+import type { RuntimeSide } from './runtime-side.ts';
+
+/** What eviction may win back before it ends a pod, and what goes on by itself. */
+export interface CollectionSide {
+  /** Removes every image that nobody uses or wants and that is old enough.
+   *  @returns bytes won back, by the sizes that the runtime tells
+   *  @throws CriError */
+  readonly deleteUnusedImages: (signal: AbortSignal) => Promise<number>;
+  /** Removes dead containers of pods that are over, spare ones of those that are not, and sandboxes and logs of pods
+   *  that are gone, however young.
+   *  @returns how many containers
+   *  @throws the signal's reason */
+  readonly deleteUnusedContainers: (signal: AbortSignal) => Promise<number>;
+  /** Images that were removed since the start. */
+  readonly collectedImages: () => readonly CollectedImages[];
+  /** Until the signal fires. Never rejects. */
+  readonly run: (stop: AbortSignal) => Promise<void>;
+}
+
+type PodParts = Pick<PodSide, 'manager' | 'sources'>;
+
+/** UIDs of pods that have succeeded or failed. */
+const overPods = (manager: PodManager): ReadonlySet<string> =>
+  new Set(
+    manager
+      .entries()
+      .filter(({ status: { phase } }) => phase === 'Failed' || phase === 'Succeeded')
+      .map(({ pod }) => pod.metadata?.uid ?? ''),
+  );
+
+function imagesOf({ spec }: Pod): readonly string[] {
+  const { containers = [], initContainers = [], ephemeralContainers = [] } = spec ?? {};
+  return [...initContainers, ...containers, ...ephemeralContainers].flatMap(({ image }) => image ?? []);
+}
+
+/** Images of pods that run or are to run. What is over keeps its images by its containers alone. */
+function* wantedImages({ manager, sources }: Pick<PodParts, 'manager' | 'sources'>): Iterable<string> {
+  const over = overPods(manager);
+  for (const { pod } of [...manager.entries(), ...sources.current().pods]) {
+    if (!over.has(pod.metadata?.uid ?? '')) yield* imagesOf(pod);
+  }
+}
+
+function imageCollector(
+  { config, clock, log, node, events }: Base,
+  { connection, imageConnection }: RuntimeSide,
+  { manager, sources }: PodParts,
+): ImageCollector {
+  const { images: service } = imageConnection;
+  const event = createNodeEventSink(events, node);
+  return createImageCollector(
+    {
+      images: service,
+      runtime: connection.runtime,
+      wanted: () => wantedImages({ manager, sources }),
+      async space(signal): Promise<DiskSpace | undefined> {
+        const { imageFilesystems } = await service.imageFsInfo({}, { signal });
+        const path = imageFilesystems[0]?.fsId?.mountpoint ?? '';
+        return path === '' ? undefined : spaceIn(await statfs(path));
+      },
+      removed: () => undefined,
+      sourcesReady: () => sources.current().complete,
+      warn: (reason, message) => event({ type: 'Warning', reason, message }),
+      clock,
+      log: log.child({ component: 'images' }),
+    },
+    {
+      policy: {
+        highPercent: config.imageGCHighThresholdPercent,
+        lowPercent: config.imageGCLowThresholdPercent,
+        minAgeMs: config.imageMinimumGCAge,
+      },
+      sandboxImages: [config.podInfraContainerImage],
+    },
+  );
+}
+
+const containerPolicy = (config: AgentConfig) => ({
+  maxContainers: config.maximumDeadContainers,
+  maxPerContainer: config.maximumDeadContainersPerContainer,
+  minAgeMs: config.minimumContainerTtlDuration,
+});
+
+export function createCollectionSide(
+  base: Base,
+  runtimeSide: RuntimeSide,
+  podSide: PodParts,
+): CollectionSide {
+  const { config, clock, log } = base;
+  const { manager, sources } = podSide;
+  const images = imageCollector(base, runtimeSide, podSide);
+  const deps: CollectorDeps = {
+    runtime: runtimeSide.connection.runtime,
+    links: runtimeSide.links,
+    view: runtimeSide.view,
+    activePods: () => new Set(manager.workers().map(({ pod }) => pod.metadata?.uid ?? '')),
+    overPods: () => overPods(manager),
+    sourcesReady: () => sources.current().complete,
+    clock,
+    log,
+  };
+  const options = { podLogsDir: config.podLogsDir, policy: containerPolicy(config) };
+  return {
+    deleteUnusedImages: (signal) => images.deleteUnused(signal),
+    deleteUnusedContainers: async (signal) => (await collectUnderPressure(deps, options, signal)).containers,
+    collectedImages: () => images.collected(),
+    run: async (stop) => {
+      await Promise.all([runCollector(deps, options, stop), images.run(stop)]);
+    },
+  };
+}
