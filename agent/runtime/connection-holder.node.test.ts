@@ -37,9 +37,9 @@ const inContext = (work: (context: ContractContext) => Promise<void>): Promise<v
     work,
   );
 
-function startIn(containerId: string, ...mode: readonly 'leave'[]): ChildProcess {
+function startIn(containerId: string, ...mode: readonly ('leave' | 'stay')[]): ChildProcess {
   const argv = [STARTER, inject('criEndpoint'), containerId, ...mode];
-  return spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
+  return spawn(process.execPath, argv, { stdio: ['pipe', 'pipe', 'inherit'] });
 }
 
 function until(child: ChildProcess, word: string): Promise<void> {
@@ -63,13 +63,25 @@ async function outcomeOf(containerId: string): Promise<readonly (string | undefi
 }
 const RUNS = ['CONTAINER_RUNNING', ''];
 
-/** Processes that hold connections, by what they run as. */
+/** Processes that hold connections, by what they run as; of agents of other tests, too. */
 async function holders(): Promise<readonly string[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const lines = await Promise.all(
     pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')),
   );
   return pids.filter((_, index) => lines[index]?.includes('\0nodeagent-connection\0'));
+}
+
+async function parentOf(pid: string): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  return Number(/^PPid:\s*(\d+)$/m.exec(status)?.[1]);
+}
+
+/** Those that the process started. */
+async function holdersOf({ pid }: ChildProcess): Promise<readonly string[]> {
+  const all = await holders();
+  const parents = await Promise.all(all.map(parentOf));
+  return all.filter((_, index) => parents[index] === pid);
 }
 
 // Without the holder about half of these containers end with exit code 128, "context canceled".
@@ -99,12 +111,13 @@ test('a container whose starter disconnects while the start is under way runs al
 test('nobody holds the connection of a process that ended with no call under way', async () => {
   await inContext(async ({ runSandbox, createContainer }) => {
     const { containerId } = await createContainer(await runSandbox());
-    const before = await holders();
-    const child = startIn(containerId);
+    const child = startIn(containerId, 'stay');
+    const ended = once(child, 'exit');
     await until(child, 'starting');
-    const added = (await holders()).filter((pid) => !before.includes(pid));
-    expect(await Promise.all(added.map((pid) => readlink(`/proc/${pid}/cwd`)))).toEqual(['/']);
-    await once(child, 'exit');
-    await eventually(async () => !(await holders()).some((pid) => added.includes(pid)));
+    const started = await holdersOf(child);
+    expect(await Promise.all(started.map((pid) => readlink(`/proc/${pid}/cwd`)))).toEqual(['/']);
+    child.stdin?.end();
+    await ended;
+    await eventually(async () => !(await holders()).some((pid) => started.includes(pid)));
   });
 });

@@ -1,5 +1,7 @@
 /** A process that starts a container as the agent does, to be killed meanwhile. Arguments: endpoint, container ID, and
- *  `leave` for one that disconnects of its own without waiting for the answer. Writes a line when it has made the call. */
+ *  `leave` for one that disconnects of its own without waiting for the answer, or `stay` for one that ends with its
+ *  standard input. Writes a line when it has made the call. */
+import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { silentLogger } from '#api/kit/logger.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
@@ -16,4 +18,5 @@ await setImmediate();
 process.stdout.write('starting\n');
 if (mode === 'leave') setTimeout(close, 5);
 await call.catch(() => undefined);
+if (mode === 'stay') await once(process.stdin.resume(), 'end');
 close();
