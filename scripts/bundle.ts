@@ -7,10 +7,11 @@ import { type Plugin, rolldown } from 'rolldown';
 
 const REPOSITORY = resolve(import.meta.dirname, '..');
 
-/** Programs of the bundle, by the name of their file in it; the agent's thread is looked for under its name. */
+/** Programs of the bundle, by the name of their file in it; the agent's threads are looked for under their names. */
 export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
   nodeagent: 'agent/bin.ts',
   'usage-worker': 'volumes/usage/worker.ts',
+  'memory-worker': 'eviction/notify/worker.ts',
   'containerd-unit': 'packaging/containerd-unit.ts',
 };
 
