@@ -1,6 +1,8 @@
 /** A private containerd for tests that stop, kill or restart it; other tests share the run's one:
  *  `inject('criEndpoint')`, see containerd-setup.ts. */
-import { rm } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { mkdir, rm } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { type ManagedContainerd, startManagedContainerd } from '#agent/runtime/managed/containerd.ts';
 import type { ImageArchive } from '#agent/runtime/managed/image-archive.ts';
 import { buildLocalImages, importImages } from '#agent/runtime/managed/images.ts';
@@ -28,6 +30,14 @@ export interface TestContainerd extends AsyncDisposable {
 export interface TestContainerdOptions {
   readonly restart?: boolean;
   readonly log?: Logger;
+  /** Size of the disk on which images and containers lie, in MiB: one of its own, in memory. The machine's unless given. */
+  readonly diskMiB?: number;
+}
+
+/** The purge unmounts it with whatever else is mounted there. */
+async function mountDisk(dir: string, sizeMiB: number): Promise<void> {
+  await mkdir(dir, { recursive: true });
+  await promisify(execFile)('mount', ['-t', 'tmpfs', '-o', `size=${sizeMiB}m,mode=711`, 'none', dir]);
 }
 
 /** Starts it with `local/pause:1` and `local/busybox:1` loaded. */
@@ -45,6 +55,7 @@ export async function startTestContainerd(options: TestContainerdOptions = {}): 
     log,
     restart: options.restart ?? true,
   };
+  if (options.diskMiB !== undefined) await mountDisk(managed.rootDir, options.diskMiB);
   const containerd = await startManagedContainerd(managed);
   const later: ManagedContainerd[] = [];
 

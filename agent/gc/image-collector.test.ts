@@ -96,7 +96,7 @@ function world(images: readonly Image[], more: Partial<State> = {}, policy = POL
       state.forgotten.push(id);
       state.onRemoved(id);
     },
-    sourcesReady: () => state.ready,
+    sourcesRead: () => (state.ready ? Promise.resolve() : new Promise(() => undefined)),
     warn: (reason, message) => state.warned.push(`${reason}: ${message}`),
     clock,
     log: silentLogger,

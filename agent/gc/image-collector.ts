@@ -8,8 +8,8 @@ import { type CollectedImages, createImageRemover, type ImageRemoverDeps } from 
 export interface ImageCollectorDeps extends ImageRemoverDeps {
   /** Of the file system that images lie on; undefined where the runtime doesn't tell which. */
   readonly space: (signal: AbortSignal) => Promise<DiskSpace | undefined>;
-  /** Whether every source of pods was read: until then, who knows what they want. */
-  readonly sourcesReady: () => boolean;
+  /** Resolves when every source of pods was read, or the signal fires: until then, who knows what they want. */
+  readonly sourcesRead: (signal: AbortSignal) => Promise<void>;
   /** A warning about the node. */
   readonly warn: (reason: string, message: string) => void;
 }
@@ -95,11 +95,9 @@ export function createImageCollector(
     failedBefore = true;
   }
 
-  async function round(signal: AbortSignal, isFirst: boolean): Promise<void> {
+  async function round(signal: AbortSignal, step: (signal: AbortSignal) => Promise<unknown>): Promise<void> {
     try {
-      // What is wanted by a source that stays away can't be known; the disk doesn't wait for it.
-      if (policy.highPercent >= 100 || (isFirst && !deps.sourcesReady())) await remover.look(signal);
-      else await collect(signal);
+      await turns.run(() => step(signal), signal);
       failedBefore = false;
     } catch (thrown) {
       if (!signal.aborted) failed(asError(thrown));
@@ -112,9 +110,14 @@ export function createImageCollector(
       turns.run(() => remover.removeUnused('pressure', signal, () => Promise.resolve(false)), signal),
     collected: () => remover.collected(),
     async run(signal) {
-      for (let isFirst = true; !signal.aborted; isFirst = false) {
-        await turns.run(() => round(signal, isFirst), signal).catch(() => undefined);
-        await sleep(clock, PERIOD_MS, signal).catch(() => undefined);
+      const period = (): Promise<void> => sleep(clock, PERIOD_MS, signal).catch(() => undefined);
+      const look = (inner: AbortSignal): Promise<unknown> => remover.look(inner);
+      await round(signal, look);
+      // What is wanted by a source that stays away can't be known; the disk doesn't wait for it.
+      await Promise.race([deps.sourcesRead(signal), period()]);
+      while (!signal.aborted) {
+        await round(signal, policy.highPercent >= 100 ? look : collect);
+        await period();
       }
     },
   };

@@ -54,6 +54,21 @@ function* wantedImages({ manager, sources }: Pick<PodParts, 'manager' | 'sources
   }
 }
 
+/** Resolves when every source was read, or the signal fires. */
+function sourcesRead(sources: PodParts['sources'], signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const check = (): void => {
+    if (sources.current().complete || signal.aborted) resolve();
+  };
+  const end = sources.onChange(check);
+  signal.addEventListener('abort', check, { once: true });
+  check();
+  return promise.finally(() => {
+    end();
+    signal.removeEventListener('abort', check);
+  });
+}
+
 function imageCollector(
   { config, clock, log, node, events }: Base,
   { connection, imageConnection }: RuntimeSide,
@@ -72,7 +87,7 @@ function imageCollector(
         return path === '' ? undefined : spaceIn(await statfs(path));
       },
       removed: () => undefined,
-      sourcesReady: () => sources.current().complete,
+      sourcesRead: (signal) => sourcesRead(sources, signal),
       warn: (reason, message) => event({ type: 'Warning', reason, message }),
       clock,
       log: log.child({ component: 'images' }),
