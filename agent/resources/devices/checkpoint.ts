@@ -1,0 +1,133 @@
+/** The file by which the next agent knows who has which devices, in the shape that upstream's agents read and write.
+ *  Pure. Source: upstream's device manager checkpoint (v2) and its checksum, release 1.24. */
+import { parseJsonText } from '#api/codec/json-text.ts';
+
+export interface CheckpointEntry {
+  readonly podUID: string;
+  readonly container: string;
+  readonly resource: string;
+  /** By memory node; -1 for devices that say nothing of theirs. */
+  readonly devices: ReadonlyMap<number, readonly string[]>;
+  /** The plugin's answer, as it is on the wire; undefined while it was not asked. */
+  readonly answer: Uint8Array | undefined;
+}
+
+export interface Checkpoint {
+  readonly entries: readonly CheckpointEntry[];
+  /** Healthy devices by resource. */
+  readonly registered: ReadonlyMap<string, readonly string[]>;
+}
+
+/** A file that can't be believed. */
+export class CheckpointError extends Error {
+  override readonly name = 'CheckpointError';
+}
+
+const FNV_OFFSET = 0x811c9dc5;
+const FNV_PRIME = 0x01000193;
+
+/** FNV-1a of 32 bits over the UTF-8 bytes. */
+function fnv(input: string): number {
+  let hash = FNV_OFFSET;
+  for (const byte of Buffer.from(input)) hash = Math.imul(hash ^ byte, FNV_PRIME) >>> 0;
+  return hash;
+}
+
+const inNodeOrder = (devices: CheckpointEntry['devices']): [number, readonly string[]][] =>
+  [...devices].toSorted(([a], [b]) => a - b);
+const inByteOrder = <T>(map: ReadonlyMap<string, T>): [string, T][] =>
+  [...map].toSorted(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+
+/** The data as the checksum sees it: Go's names of types and members, values in their plain form. */
+export function checksumText({ entries, registered }: Checkpoint): string {
+  const lists = (pairs: readonly (readonly [string | number, readonly string[]])[]): string =>
+    `map[${pairs.map(([key, devices]) => `${key}:[${devices.join(' ')}]`).join(' ')}]`;
+  const rows = entries.map(({ podUID, container, resource, devices, answer }) => {
+    const bytes = answer === undefined ? '<nil>' : `[${answer.join(' ')}]`;
+    return (
+      `{PodUID:(string)${podUID} ContainerName:(string)${container} ResourceName:(string)${resource} ` +
+      `DeviceIDs:(checkpoint.DevicesPerNUMA)${lists(inNodeOrder(devices))} AllocResp:([]uint8)${bytes}}`
+    );
+  });
+  return (
+    `(checkpoint.checkpointData){PodDeviceEntries:([]checkpoint.PodDevicesEntry)[${rows.join(' ')}] ` +
+    `RegisteredDevices:(map[string][]string)${lists(inByteOrder(registered))}}`
+  );
+}
+
+export function formatCheckpoint(checkpoint: Checkpoint): string {
+  const { entries, registered } = checkpoint;
+  return JSON.stringify({
+    Data: {
+      PodDeviceEntries: entries.map(({ podUID, container, resource, devices, answer }) => ({
+        PodUID: podUID,
+        ContainerName: container,
+        ResourceName: resource,
+        DeviceIDs: Object.fromEntries(inNodeOrder(devices)),
+        AllocResp: answer === undefined ? null : Buffer.from(answer).toString('base64'),
+      })),
+      RegisteredDevices: Object.fromEntries(inByteOrder(registered)),
+    },
+    Checksum: fnv(checksumText(checkpoint)),
+  });
+}
+
+const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function record(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (!isRecord(value)) throw new CheckpointError(`${what} is not an object`);
+  return value;
+}
+
+function text(value: unknown, what: string): string {
+  if (typeof value !== 'string') throw new CheckpointError(`${what} is not a text`);
+  return value;
+}
+
+function texts(value: unknown, what: string): readonly string[] {
+  if (!Array.isArray(value)) throw new CheckpointError(`${what} is not a list`);
+  return value.map((one: unknown) => text(one, what));
+}
+
+function parseEntry(value: unknown): CheckpointEntry {
+  const entry = record(value, 'an entry');
+  const answer = entry['AllocResp'];
+  return {
+    podUID: text(entry['PodUID'], 'PodUID'),
+    container: text(entry['ContainerName'], 'ContainerName'),
+    resource: text(entry['ResourceName'], 'ResourceName'),
+    devices: new Map(
+      Object.entries(record(entry['DeviceIDs'], 'DeviceIDs')).map(([node, devices]) => [
+        Number(node),
+        texts(devices, 'DeviceIDs'),
+      ]),
+    ),
+    answer: typeof answer === 'string' ? Buffer.from(answer, 'base64') : undefined,
+  };
+}
+
+/** @throws CheckpointError */
+export function parseCheckpoint(content: string): Checkpoint {
+  let parsed: unknown;
+  try {
+    parsed = parseJsonText(content);
+  } catch (cause) {
+    throw new CheckpointError('it is not JSON', { cause });
+  }
+  const { Data, Checksum } = record(parsed, 'it');
+  const data = record(Data, 'Data');
+  const rows = data['PodDeviceEntries'] ?? [];
+  if (!Array.isArray(rows)) throw new CheckpointError('PodDeviceEntries is not a list');
+  const checkpoint: Checkpoint = {
+    entries: rows.map(parseEntry),
+    registered: new Map(
+      Object.entries(record(data['RegisteredDevices'] ?? {}, 'RegisteredDevices')).map(([name, devices]) => [
+        name,
+        texts(devices ?? [], 'RegisteredDevices'),
+      ]),
+    ),
+  };
+  if (fnv(checksumText(checkpoint)) !== Checksum) throw new CheckpointError('its checksum is another one');
+  return checkpoint;
+}

@@ -1,0 +1,112 @@
+/** The device plugins of this node by resource: they come, are followed, are replaced, and go.
+ *
+ *      registered ─▶ followed ──▶ list ended ─▶ devices unhealthy ─▶ 5 minutes ─▶ resource gone
+ *                        │  registered anew ◀───────────┘
+ *                        ▼
+ *                  the newer one takes its place
+ *
+ *  Source: upstream's device manager, release 1.24. */
+import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { PluginConnection } from './plugin.ts';
+import type { Stock } from './stock.ts';
+
+/** Source: upstream's grace period of endpoints that stopped. */
+const GONE_AFTER_MS = 5 * 60_000;
+
+export interface PluginsDeps {
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly stock: Stock;
+  /** Called whenever there are other devices. */
+  readonly changed: () => void;
+}
+
+export interface Plugins {
+  /** Follows a plugin in place of the one before. Resolves with the first list, or when there will be none. */
+  take(resource: string, plugin: PluginConnection): Promise<void>;
+  /** Undefined while none is there. */
+  find(resource: string): PluginConnection | undefined;
+  drop(resource: string): void;
+  /** Waits for plugins of an earlier time, as for those that went. */
+  expect(resources: Iterable<string>): void;
+  stop(): void;
+}
+
+interface Followed {
+  readonly plugin: PluginConnection;
+  readonly stop: AbortController;
+}
+
+export function createPlugins({ clock, log, stock, changed }: PluginsDeps): Plugins {
+  const followed = new Map<string, Followed>();
+  const timers = new Map<string, Timer>();
+
+  function awaitReturn(resource: string): void {
+    timers.get(resource)?.cancel();
+    const gone = (): void => {
+      timers.delete(resource);
+      stock.remove(resource);
+      log.info({ resource }, 'Devices are gone: their plugin did not come back');
+      changed();
+    };
+    timers.set(resource, clock.setTimer(gone, GONE_AFTER_MS));
+  }
+
+  function forgetTimer(resource: string): void {
+    timers.get(resource)?.cancel();
+    timers.delete(resource);
+  }
+
+  function lost(resource: string): void {
+    followed.delete(resource);
+    stock.spoil(resource);
+    awaitReturn(resource);
+    changed();
+  }
+
+  async function follow(resource: string, entry: Followed, first: () => void): Promise<void> {
+    const isCurrent = (): boolean => followed.get(resource) === entry;
+    try {
+      await entry.plugin.follow(entry.stop.signal, (devices) => {
+        if (!isCurrent()) return;
+        stock.set(resource, devices);
+        changed();
+        first();
+      });
+      if (isCurrent()) log.warn({ resource }, 'Device plugin ended its list of devices');
+    } catch (thrown) {
+      if (isCurrent()) log.warn({ err: asError(thrown), resource }, 'Device plugin is gone');
+    } finally {
+      if (isCurrent()) lost(resource);
+      first();
+    }
+  }
+
+  return {
+    take(resource, plugin) {
+      const entry = { plugin, stop: new AbortController() };
+      const before = followed.get(resource);
+      followed.set(resource, entry);
+      before?.stop.abort(new Error('another plugin has registered'));
+      forgetTimer(resource);
+      return new Promise((resolve) => void follow(resource, entry, resolve));
+    },
+    find: (resource) => followed.get(resource)?.plugin,
+    drop(resource) {
+      const entry = followed.get(resource);
+      if (entry === undefined) return;
+      lost(resource);
+      entry.stop.abort(new Error('the plugin is gone'));
+    },
+    expect(resources) {
+      for (const resource of resources) awaitReturn(resource);
+    },
+    stop() {
+      for (const resource of timers.keys()) forgetTimer(resource);
+      const entries = [...followed.values()];
+      followed.clear();
+      for (const { stop } of entries) stop.abort(new Error('agent is stopping'));
+    },
+  };
+}
