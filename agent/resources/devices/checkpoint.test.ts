@@ -55,13 +55,13 @@ describe('parseCheckpoint', () => {
   });
 
   test.each([
-    ['a changed device', (text: string) => text.replace('"b"', '"x"')],
-    ['another sum', (text: string) => text.replace(/"Checksum":\d+/, '"Checksum":1')],
-    ['what was cut short', (text: string) => text.slice(0, -10)],
-    ['a list for an object', () => '[]'],
-    ['a number for a name', (text: string) => text.replace('"u1"', '7')],
-  ])('does not believe %s', (_, change) => {
-    expect(() => parseCheckpoint(change(formatCheckpoint(CHECKPOINT)))).toThrow();
+    ['a changed device', (text: string) => text.replace('"b"', '"x"'), 'checksum'],
+    ['another sum', (text: string) => text.replace(/"Checksum":\d+/, '"Checksum":1'), 'checksum'],
+    ['what was cut short', (text: string) => text.slice(0, -10), 'JSON'],
+    ['a list for an object', () => '[]', 'object'],
+    ['a number for a name', (text: string) => text.replace('"u1"', '7'), 'PodUID is not a text'],
+  ])('does not believe %s', (_, change, message) => {
+    expect(() => parseCheckpoint(change(formatCheckpoint(CHECKPOINT)))).toThrow(message);
   });
 
   test('keeps whatever devices are called', () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { deviceHints } from './device-hints.ts';
 
 const set = (text: string): ReadonlySet<string> => new Set(text.split(' ').filter((one) => one !== ''));
-const nodesOf = (device: string): readonly number[] => [...device.replace(/^\D+/, '')].map(Number);
+const nodesOf = (device: string): readonly number[] => (device.match(/\d/g) ?? []).map(Number);
 
 /** Hints as `1! 3`: node masks, and which of them are preferred. */
 function hints(needed: number, all: string, free: string, reusable = ''): string | undefined {
