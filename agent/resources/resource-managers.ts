@@ -3,7 +3,7 @@
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
-import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { Refusal } from '../admission/admit.ts';
 import {
   type ContainerGrant,
@@ -16,6 +16,7 @@ import {
   type ResourceProvider,
   ResourceRefusal,
 } from './contract.ts';
+import { requestsOf } from './requests.ts';
 import {
   decideTopology,
   type NodeMask,
@@ -48,17 +49,6 @@ const NOT_TOGETHER: Refusal = {
   reason: 'TopologyAffinityError',
   message: 'Resources cannot be allocated with Topology locality',
 };
-
-/** Init containers first, in the order in which they start. */
-export function requestsOf(pod: Pod): readonly ContainerRequest[] {
-  const request = (container: Container, init: boolean): ContainerRequest => ({ pod, container, init });
-  const { initContainers = [], containers = [] } = pod.spec ?? {};
-  return [
-    // One that goes on beside the others never gives back what it has.
-    ...initContainers.map((container) => request(container, container.restartPolicy !== 'Always')),
-    ...containers.map((container) => request(container, false)),
-  ];
-}
 
 class NotTogetherError extends ResourceRefusal {
   override readonly name = 'NotTogetherError';

@@ -3,6 +3,7 @@
 import { milliValue } from '#api/meta/quantity.ts';
 import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
+import { ResourceRefusal } from '../contract.ts';
 import { maskOf, type NodeMask, nodesIn, type TopologyHint } from '../topology/hints.ts';
 import { isWholeCores, takeDistributed, takePacked } from './assign.ts';
 import { type CpuSet, inOrder } from './cpu-set.ts';
@@ -31,14 +32,8 @@ export interface StaticPolicy {
 }
 
 /** A container that can't have what it asks for; the reason is told on the pod. */
-export class CpuRefusal extends Error {
+export class CpuRefusal extends ResourceRefusal {
   override readonly name = 'CpuRefusal';
-  readonly reason: 'SMTAlignmentError' | 'UnexpectedAdmissionError';
-
-  constructor(reason: CpuRefusal['reason'], message: string, cause?: unknown) {
-    super(message, { cause });
-    this.reason = reason;
-  }
 }
 
 /** How many processors the container is to have for itself; 0 for one that shares. */
@@ -147,15 +142,54 @@ export function cpuHints(
   assignments: readonly CpuAssignment[],
   request: Omit<CpuRequest, 'nodes'>,
 ): readonly TopologyHint[] | undefined {
-  const { topology } = policy;
   const { podUID, container, count } = request;
   if (count === 0) return undefined;
   const own = assignments.find((one) => one.podUID === podUID && one.container === container);
   if (own !== undefined && own.cpus.size !== count) return [];
-  const free = own?.cpus ?? available(policy, assignments, podUID);
+  if (own !== undefined) return hintsFor(policy.topology, { free: own.cpus, needed: new Set(), count });
+  const free = available(policy, assignments, podUID);
+  return hintsFor(policy.topology, { free, needed: reusable(assignments, podUID), count });
+}
+
+/** The same for all containers of a pod together.
+ *  @param requests of containers, those that share included */
+export function podCpuHints(
+  policy: StaticPolicy,
+  assignments: readonly CpuAssignment[],
+  podUID: string,
+  requests: readonly Omit<CpuRequest, 'nodes'>[],
+): readonly TopologyHint[] | undefined {
+  const sum = requests.filter(({ init }) => !init).reduce((total, { count }) => total + count, 0);
+  const count = Math.max(sum, ...requests.filter(({ init }) => init).map((request) => request.count));
+  if (count === 0) return undefined;
+  const own = assignments.filter((assignment) => assignment.podUID === podUID);
+  if (own.length === 0) {
+    const free = available(policy, assignments, podUID);
+    return hintsFor(policy.topology, { free, needed: new Set(), count });
+  }
+  const isSame = requests.every((request) => {
+    const held = own.find(({ container }) => container === request.container)?.cpus.size ?? 0;
+    return held === request.count;
+  });
+  if (!isSame) return [];
+  const free = new Set(own.flatMap(({ cpus }) => [...cpus]));
+  return hintsFor(policy.topology, { free, needed: new Set(), count });
+}
+
+interface Wanted {
+  readonly free: CpuSet;
+  /** On whose nodes the container has to be, as it takes these over. */
+  readonly needed: CpuSet;
+  readonly count: number;
+}
+
+function hintsFor(topology: CpuTopology, { free, needed, count }: Wanted): readonly TopologyHint[] {
+  const mustBeOn = maskOf(groupBy(topology, needed, 'numa').keys());
   const nodes = [...groupBy(topology, topology.all, 'numa').keys()].toSorted((a, b) => a - b);
   const masks = subsets(nodes);
-  const enough = masks.filter((mask) => onNodes(topology, free, mask).size >= count);
+  const enough = masks.filter(
+    (mask) => (mask & mustBeOn) === mustBeOn && onNodes(topology, free, mask).size >= count,
+  );
   const possible = masks.filter((mask) => onNodes(topology, topology.all, mask).size >= count);
   const fewest = Math.min(...possible.map((mask) => nodesIn(mask).length));
   return enough.map((mask) => ({ nodes: mask, preferred: nodesIn(mask).length === fewest }));
