@@ -73,6 +73,8 @@ export interface Vocabulary {
   readonly schemaExtensionPrefix: string;
   /** Member of plugins' settings that names a client configuration file. */
   readonly clientConfigFileMember: string;
+  /** Name of the cgroup that all pods of a node are in. */
+  readonly podsCgroup: string;
 }
 
 const plat: Vocabulary = {
@@ -114,6 +116,7 @@ const plat: Vocabulary = {
   agentReasonPrefix: 'NodeAgent',
   schemaExtensionPrefix: 'x-plat-',
   clientConfigFileMember: 'platConfigFile',
+  podsCgroup: 'platpods',
   componentPrefix: 'plat',
   apiServerClientSigner: 'apiserver-client',
   nodeClientSigner: 'apiserver-client-nodeagent',
@@ -162,6 +165,7 @@ const kubernetes: Vocabulary = {
   agentReasonPrefix: 'Kubelet',
   schemaExtensionPrefix: 'x-kubernetes-',
   clientConfigFileMember: 'kubeConfigFile',
+  podsCgroup: 'kubepods',
   componentPrefix: 'kube',
   apiServerClientSigner: 'kube-apiserver-client',
   nodeClientSigner: 'kube-apiserver-client-kubelet',

@@ -69,7 +69,7 @@ export async function createFloor({ cri, outDir, flags }: FloorOptions): Promise
     async prepare(name) {
       const pod = await readPod(name);
       const { podLogsDir, resources, owner } = settings;
-      const cgroupParent = settings.cgroupParent(pod);
+      const cgroupParent = config.cgroupRoot;
       const sandbox = makeSandboxConfig({ pod, attempt: 0, owner, podLogsDir, cgroupParent, dns, resources });
       if (sandbox.kind === 'error') throw new Error(sandbox.message);
       const [container] = pod.spec?.containers ?? [];

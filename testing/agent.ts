@@ -3,7 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
@@ -43,6 +44,8 @@ export class TestAgent implements AsyncDisposable {
   readonly socket: string;
   readonly root: string;
   readonly logs: string;
+  /** Where the cgroups of its pods are, unless flags say otherwise. */
+  readonly cgroup: string;
   readonly #dir: TempDir;
   readonly #options: TestAgentOptions;
   #process: ChildProcess | undefined;
@@ -55,6 +58,7 @@ export class TestAgent implements AsyncDisposable {
     this.socket = join(dir.path, 'a.sock');
     this.root = join(dir.path, 'root');
     this.logs = join(dir.path, 'logs');
+    this.cgroup = `/na-test-${basename(dir.path)}`;
   }
 
   static async create(options: TestAgentOptions): Promise<TestAgent> {
@@ -101,6 +105,9 @@ export class TestAgent implements AsyncDisposable {
         ({ flag }) => flag,
       ),
       '--hostname-override=n1',
+      ...([...more, ...flags].some((flag) => flag.startsWith('--cgroup-root'))
+        ? []
+        : [`--cgroup-root=${this.cgroup}`]),
     ];
     const log = openSync(agentLog(this), 'a');
     this.#process = spawn(process.execPath, [...program, ...own, ...more, ...flags], {
@@ -206,6 +213,7 @@ export class TestAgent implements AsyncDisposable {
       await this.stop();
       await keepLog(this);
     }
+    await removeCgroupTree(this.cgroup);
     await this.#dir[Symbol.asyncDispose]();
   }
 

@@ -1,11 +1,12 @@
 /** The facts of the node and the configuration that pods depend on, gathered once at start. */
 import { readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
+import { allocatableAmounts } from '../cgroups/node-allocatable.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import type { NodeSettings } from '../pods/operations/deps.ts';
+import { resourceRules } from '../registration/settings.ts';
 import type { DnsSettings } from '../runtime/config/dns.ts';
 import { parseResolvConf, type ResolvConf } from '../runtime/config/resolv-conf.ts';
 import type { ResourceSettings } from '../runtime/config/resources.ts';
@@ -19,6 +20,10 @@ export interface NodeIdentity {
 export async function loadNodeSettings(config: AgentConfig, identity: NodeIdentity): Promise<NodeSettings> {
   const vocabulary: Vocabulary = VOCABULARIES[config.vocabulary];
   const capacity = nodeCapacity();
+  const allocatable = allocatableAmounts(
+    { cores: capacity['cpu'] ?? 1, memoryBytes: totalmem(), pids: undefined },
+    resourceRules(config),
+  );
   const resources: ResourceSettings = {
     cpuCFSQuota: config.cpuCFSQuota,
     cpuCFSQuotaPeriodMs: config.cpuCFSQuotaPeriod,
@@ -41,10 +46,10 @@ export async function loadNodeSettings(config: AgentConfig, identity: NodeIdenti
       },
       seLinux: await seLinuxEnabled(),
     },
-    cgroupParent: (_pod: Pod) => config.cgroupRoot,
     dns: () => dnsSettings(config, identity),
     hostIPs: () => identity.hostIPs,
-    allocatable: () => capacity,
+    allocatable: () => allocatable,
+    cores: capacity['cpu'] ?? 1,
   };
 }
 

@@ -6,6 +6,7 @@ import { wishedAddresses } from './addresses.ts';
 import type { NodeIdentityRules } from './initial-node.ts';
 import type { LeaseRules } from './node-lease.ts';
 import type { StatusRules } from './node-status.ts';
+import type { ResourceRules } from './resources.ts';
 import { nodeWords } from './words.ts';
 
 export interface RegistrationSettings {
@@ -28,6 +29,17 @@ export interface NodeNaming {
   readonly nodeName: string;
   readonly agentVersion: string;
 }
+
+export const resourceRules = (config: AgentConfig): ResourceRules => ({
+  maxPods: config.maxPods,
+  podsPerCore: config.podsPerCore,
+  systemReserved: config.systemReserved,
+  platReserved: config.platReserved,
+  reservedSystemCPUs: config.reservedSystemCPUs,
+  evictionHard: config.evictionHard,
+  ignoreEviction: config.experimentalAllocatableIgnoreEviction,
+  localStorage: featureEnabled(config, 'LocalStorageCapacityIsolation'),
+});
 
 /** `--cloud-provider` of a node that a program elsewhere makes complete. */
 const EXTERNAL = 'external';
@@ -61,16 +73,7 @@ export function registrationSettings(
       agentVersion,
       externalProvider,
       addresses: { nodeIP: config.nodeIP, hostname: nodeName },
-      resources: {
-        maxPods: config.maxPods,
-        podsPerCore: config.podsPerCore,
-        systemReserved: config.systemReserved,
-        platReserved: config.platReserved,
-        reservedSystemCPUs: config.reservedSystemCPUs,
-        evictionHard: config.evictionHard,
-        ignoreEviction: config.experimentalAllocatableIgnoreEviction,
-        localStorage: featureEnabled(config, 'LocalStorageCapacityIsolation'),
-      },
+      resources: resourceRules(config),
       ...(config.enableServer ? { serverPort: config.port } : {}),
     },
     lease: {

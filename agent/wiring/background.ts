@@ -1,6 +1,8 @@
 /** Everything that runs for as long as the agent does. */
+import { statfs } from 'node:fs/promises';
 import { sleep } from '#api/kit/clock.ts';
 import { value as quantityValue } from '#api/meta/quantity.ts';
+import { spaceIn } from '#volumes/usage/fs-space.ts';
 import { containerLogPath } from '../logs/paths.ts';
 import { createLogRotator } from '../logs/rotation-manager.ts';
 import { createMemoryTidier } from '../node/memory-tidier.ts';
@@ -10,6 +12,7 @@ import { createRestorer } from '../pods/restore.ts';
 import { runResync } from '../pods/resync.ts';
 import { watchStrays } from '../pods/strays.ts';
 import type { Base } from './base.ts';
+import { knownPods } from './cgroup-side.ts';
 import type { CollectionSide } from './collection-side.ts';
 import { retryCsiPods } from './csi-side.ts';
 import type { PodSide } from './pod-side.ts';
@@ -22,7 +25,7 @@ const FIRST_LOOK_RETRY_MS = 500;
 export async function runAll(
   base: Base,
   { connection, identity, view, observer }: RuntimeSide,
-  { manager, sources, records, memory, volumes, resources, csi }: PodSide,
+  { manager, sources, records, memory, volumes, resources, csi, cgroups }: PodSide,
   collection: Pick<CollectionSide, 'run'>,
   stop: AbortSignal,
 ): Promise<void> {
@@ -30,6 +33,7 @@ export async function runAll(
   const running = [sources.run(stop)];
   await firstLook({ connection, identity, observer, clock, log }, stop);
   if (!stop.aborted) {
+    await cgroups.begin();
     const restore = createRestorer({ view, records, memory, volumes, log });
     manager.restore(await restore());
     manager.apply(sources.current());
@@ -40,6 +44,7 @@ export async function runAll(
     csi.volumes.drivers.onChange(() => retryCsiPods(manager, volumes));
     base.changes.subscribe(() => resources.keepOnly(() => holdingPods(manager, view)));
     running.push(
+      cgroups.run(knownPods(manager), stop),
       resources.run(stop),
       csi.registry.run(stop),
       volumes.recover(stop),
@@ -87,6 +92,16 @@ async function firstLook(
   }
 }
 
+/** Before anything is evicted for it by default, which is below a tenth. */
+const SHORT_BELOW = 0.15;
+
+async function isShort(dir: string): Promise<boolean> {
+  const { capacityBytes, availableBytes } = await statfs(dir).then(spaceIn, () => NO_DISK);
+  return availableBytes < capacityBytes * SHORT_BELOW;
+}
+
+const NO_DISK = { capacityBytes: 0, availableBytes: 0 };
+
 async function rotateLogs(
   { config, clock, log }: Base,
   { connection, view }: Pick<RuntimeSide, 'connection' | 'view'>,
@@ -108,6 +123,7 @@ async function rotateLogs(
       reopenContainerLog: async (containerId, signal) => {
         await connection.runtime.reopenContainerLog({ containerId }, { signal });
       },
+      isShort: () => isShort(podLogsDir),
     },
     { podLogsDir, maxSizeBytes: quantityValue(config.containerLogMaxSize), maxFiles },
   );

@@ -103,7 +103,7 @@ export async function createNodeStats(
     },
     {
       rootDir,
-      cores: settings.allocatable()['cpu'] ?? 1,
+      cores: settings.cores,
       version: {
         kernelVersion: release(),
         osVersion: osImageOf(await readText('/etc/os-release').catch(() => '')),

@@ -11,6 +11,7 @@ import { createRunProgram } from '#volumes/programs/run-program.ts';
 import type { VolumeManager } from '#volumes/types.ts';
 import type { ProjectQuotas } from '#volumes/usage/project-quotas.ts';
 import { type AdmissionLimits, OUT_OF_PODS, refusal } from '../admission/admit.ts';
+import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import { runHandler } from '../hooks/lifecycle.ts';
 import { createImages } from '../images/create-images.ts';
@@ -24,6 +25,7 @@ import { createPodOperations } from '../pods/operations/operations.ts';
 import { createPodEvent } from '../pods/pod-event.ts';
 import { PodManager, type PodManagerDeps } from '../pods/pod-manager.ts';
 import { createRecordStore, type RecordStore } from '../pods/record.ts';
+import type { PodWorker } from '../pods/worker.ts';
 import type { ExecSync } from '../probes/exec.ts';
 import { createExecCalls, type ExecCalls } from '../probes/exec-sync.ts';
 import { createProbeManager, type ProbeManager } from '../probes/manager.ts';
@@ -36,6 +38,7 @@ import { createSourceManager, type SourceManager } from '../sources/manager.ts';
 import { createSourceReporter, type SourceReporter } from '../sources/report.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
+import { createPodCgroupsOf } from './cgroup-side.ts';
 import { createCsiSide } from './csi-side.ts';
 import { createEmptyDirs } from './empty-dirs.ts';
 import { createResourceSide } from './resource-side.ts';
@@ -61,6 +64,7 @@ export interface PodSide {
   /** CSI drivers of this node. */
   readonly csi: Csi;
   /** Counts of emptyDir volumes that file systems keep, if they do. */
+  readonly cgroups: PodCgroups;
   readonly quotas: ProjectQuotas | undefined;
 }
 
@@ -89,9 +93,11 @@ export async function createPodSide(
   const { execSync } = execs;
   const probes = createProbes(base, execSync, event, (podUID) => wakePod(podUID));
   const operations = createPodOperations(
+  const cgroups = await createPodCgroupsOf(base, runtimeSide, event);
     await operationDeps(base, runtimeSide, {
       event,
       objectsOf,
+      cgroups,
       serviceEnv: server?.serviceEnv ?? (() => Promise.resolve({})),
       runtimeHandler: server?.runtimeHandler ?? handlerOf,
       volumes,
@@ -114,11 +120,7 @@ export async function createPodSide(
     changed: base.changes.tell,
   });
   const manager = createManager(base, { createWorker, records, claims, volumes, resources, server, event });
-  const wakePod = (podUID: string): void =>
-    manager
-      .workers()
-      .find(({ pod }) => pod.metadata?.uid === podUID)
-      ?.wake();
+  const wakePod = (podUID: string): void => workerOf(manager, podUID)?.wake();
   const { applied, sources, report } = createPodSources(base, server);
   createObjectWatcher({
     objects,
@@ -143,6 +145,7 @@ export async function createPodSide(
     run,
     csi,
     quotas,
+    cgroups,
   };
 }
 
@@ -180,6 +183,9 @@ function createVolumes(
 }
 
 interface ManagerParts {
+const workerOf = (manager: PodManager, podUID: string): PodWorker | undefined =>
+  manager.workers().find(({ pod }) => pod.metadata?.uid === podUID);
+
   readonly createWorker: PodManagerDeps['createWorker'];
   readonly records: RecordStore;
   readonly claims: EphemeralClaims;
@@ -194,7 +200,7 @@ function createManager(
   { createWorker, records, claims, volumes, resources, server, event }: ManagerParts,
 ): PodManager {
   const { config, clock, log, settings, vocabulary } = base;
-  const limits = { ...config, cores: settings.allocatable()['cpu'] ?? 1 };
+  const limits = { ...config, cores: settings.cores };
   return new PodManager({
     clock,
     log,
@@ -293,6 +299,7 @@ interface PodParts {
 
 async function operationDeps(
   base: Base,
+  readonly cgroups: PodCgroups;
   runtimeSide: RuntimeSide,
   { execSync, ...parts }: PodParts,
 ): Promise<OperationDeps> {
@@ -319,7 +326,7 @@ async function operationDeps(
 }
 
 /** Four per core: measured to be the rate at which runtimes start most pods per second. */
-const defaultStarts = (settings: NodeSettings): number => 4 * (settings.allocatable()['cpu'] ?? 1);
+const defaultStarts = (settings: NodeSettings): number => 4 * settings.cores;
 
 const probeIdentity = ({ vocabulary }: Base): { userAgent: string } => ({
   userAgent: `${vocabulary.probeUserAgent}/${AGENT_VERSION}`,

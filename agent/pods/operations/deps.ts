@@ -7,6 +7,7 @@ import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { RuntimeService } from '#cri/gen/cri-v1.ts';
 import type { VolumeManager } from '#volumes/types.ts';
+import type { PodCgroups } from '../../cgroups/pod-cgroups.ts';
 import type { EventType } from '../../events/recorder.ts';
 import type { ImageManager } from '../../images/image-manager.ts';
 import type { LogLinks } from '../../logs/links.ts';
@@ -27,11 +28,12 @@ export interface NodeSettings {
   readonly podLogsDir: string;
   readonly container: ContainerSettings;
   readonly resources: ResourceSettings;
-  readonly cgroupParent: (pod: Pod) => string;
   readonly dns: () => Promise<DnsSettings>;
   readonly hostIPs: () => readonly string[];
   /** Allocatable amounts by resource name in base units. */
   readonly allocatable: () => Readonly<Record<string, number>>;
+  /** Processor cores that the machine has. */
+  readonly cores: number;
 }
 
 /** Notes an event about a pod, or about one of its containers. */
@@ -67,6 +69,7 @@ export interface OperationDeps {
   readonly files: PodFiles;
   readonly links: LogLinks;
   readonly runHandler: RunHandler;
+  readonly cgroups: Pick<PodCgroups, 'ensure' | 'remove'>;
   readonly event: PodEvent;
   /** Keeps the runtime at the number of starts at once at which it is fastest. */
   readonly starts: Limiter;

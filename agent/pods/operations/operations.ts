@@ -20,6 +20,7 @@ export function createPodOperations(deps: OperationDeps): PodOperations {
       const { uid } = podIdentity(pod);
       await deps.volumes.unmountPod(uid);
       mounted.delete(uid);
+      await deps.cgroups.remove(uid);
     },
     createSandbox: (pod, attempt, signal) => createSandbox(deps, pod, attempt, signal),
     stopSandbox: (_pod, sandboxId) => stopSandbox(deps, sandboxId),

@@ -34,7 +34,7 @@ export async function removeContainer(
 
 /** Removes everything of the pod. Its containers have ended and its volumes are unmounted. */
 export async function removePod(deps: OperationDeps, pod: Pod): Promise<void> {
-  const { runtime, view, files, settings, images } = deps;
+  const { runtime, view, files, settings, images, cgroups } = deps;
   const { uid, namespace, name } = podIdentity(pod);
   const { sandboxes, containers } = view.pod(uid);
   await Promise.all(containers.map((container) => removeContainer(deps, pod, container)));
@@ -46,6 +46,7 @@ export async function removePod(deps: OperationDeps, pod: Pod): Promise<void> {
     }),
   );
   images.forgetPod(uid);
+  await cgroups.remove(uid);
   await rm(podLogDir(settings.podLogsDir, { namespace, name, podUID: uid }), {
     recursive: true,
     force: true,

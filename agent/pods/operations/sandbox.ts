@@ -18,21 +18,22 @@ export class SandboxConfigError extends Error {
   }
 }
 
-/** The sandbox configuration of one attempt. @throws SandboxConfigError */
+/** The sandbox configuration of one attempt. @throws SandboxConfigError, CgroupDriverError */
 export async function sandboxConfig(
-  { settings, event }: OperationDeps,
+  { settings, event, cgroups }: OperationDeps,
   pod: Pod,
   attempt: number,
   options: { readonly warn: boolean },
 ): Promise<MessageInput<PodSandboxConfig>> {
   const { owner, podLogsDir, resources } = settings;
+  const [cgroupParent, dns] = await Promise.all([cgroups.ensure(pod), settings.dns()]);
   const result = makeSandboxConfig({
     pod,
     attempt,
     owner,
     podLogsDir,
-    cgroupParent: settings.cgroupParent(pod),
-    dns: await settings.dns(),
+    cgroupParent,
+    dns,
     resources,
   });
   if (result.kind === 'error') throw new SandboxConfigError(result.message);

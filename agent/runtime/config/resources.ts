@@ -106,7 +106,8 @@ function swapLimit(memoryBytes: bigint, swap: ResourceSettings['swap']): bigint 
   }
 }
 
-function hugepageLimits(
+/** Limits of huge pages by page size; zero of those that are not asked for. */
+export function hugepageLimits(
   limits: Readonly<Record<string, string>>,
   pageSizesBytes: readonly number[],
 ): readonly HugepageLimit[] {

@@ -1,0 +1,33 @@
+/** The file system, as far as cgroups need it: another one in tests. */
+import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
+
+export interface CgroupFs {
+  /** With those above; there already is fine. */
+  mkdir(path: string): Promise<void>;
+  write(path: string, text: string): Promise<void>;
+  read(path: string): Promise<string>;
+  /** Names of folders. */
+  folders(path: string): Promise<readonly string[]>;
+  rmdir(path: string): Promise<void>;
+  exists(path: string): Promise<boolean>;
+}
+
+export const realFs: CgroupFs = {
+  mkdir: async (path) => void (await mkdir(path, { recursive: true, mode: 0o755 })),
+  write: (path, text) => writeFile(path, text),
+  read: (path) => readFile(path, 'utf8'),
+  async folders(path) {
+    const entries = await readdir(path, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+  },
+  rmdir: (path) => rmdir(path),
+  exists: (path) =>
+    stat(path).then(
+      () => true,
+      () => false,
+    ),
+};
+
+/** The kernel's name of an error, such as `EBUSY`. */
+export const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : '';

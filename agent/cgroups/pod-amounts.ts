@@ -1,0 +1,70 @@
+/** What a pod asks for and may have altogether, its overhead included, as its cgroup is to limit it. Pure.
+ *  Source: upstream's `ResourceConfigForPod`, 1.24. */
+import { milliValue, value } from '#api/meta/quantity.ts';
+import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import { type QosClass, qosClass } from '#api/schema/qos-class.ts';
+import { type Amounts, podAmounts } from '../runtime/config/qos.ts';
+import { hugepageLimits } from '../runtime/config/resources.ts';
+import type { PodAmounts } from './limits.ts';
+
+const containersOf = ({ spec }: Pod): readonly Container[] => [
+  ...(spec?.initContainers ?? []),
+  ...(spec?.containers ?? []),
+];
+
+/** Of every container together, where init containers run one at a time. */
+function hugePages(pod: Pod, sizesBytes: readonly number[]): Readonly<Record<string, bigint>> {
+  const of = (containers: readonly Container[]): readonly Readonly<Record<string, bigint>>[] =>
+    containers.map(({ resources }) =>
+      Object.fromEntries(
+        hugepageLimits(resources?.limits ?? {}, sizesBytes).map(({ pageSize, limit }) => [pageSize, limit]),
+      ),
+    );
+  const sums = new Map<string, bigint>();
+  for (const one of of(pod.spec?.containers ?? [])) {
+    for (const [size, bytes] of Object.entries(one)) sums.set(size, (sums.get(size) ?? 0n) + bytes);
+  }
+  for (const one of of(pod.spec?.initContainers ?? [])) {
+    for (const [size, bytes] of Object.entries(one)) {
+      if (bytes > (sums.get(size) ?? 0n)) sums.set(size, bytes);
+    }
+  }
+  return Object.fromEntries(sums);
+}
+
+/** The overhead counts where there is something that it is on top of. */
+function withOverhead(pod: Pod, { millicores, memoryBytes }: Amounts, always: boolean): Amounts {
+  const overhead = pod.spec?.overhead ?? {};
+  const counts = (amount: number): boolean => always || amount > 0;
+  return {
+    millicores: millicores + (counts(millicores) ? milliValue(overhead['cpu'] ?? '0') : 0),
+    memoryBytes: memoryBytes + (counts(memoryBytes) ? value(overhead['memory'] ?? '0') : 0),
+  };
+}
+
+export interface PodShare {
+  readonly qos: QosClass;
+  /** What its class counts it as. */
+  readonly requests: Amounts;
+  /** What its cgroup is limited by. */
+  readonly amounts: PodAmounts;
+}
+
+/** @param pageSizesBytes of huge pages of this machine */
+export function podShare(pod: Pod, pageSizesBytes: readonly number[]): PodShare {
+  const qos = qosClass(pod);
+  const requests = withOverhead(pod, podAmounts(pod, 'requests'), true);
+  const limits = withOverhead(pod, podAmounts(pod, 'limits'), false);
+  const every = (name: string): boolean =>
+    qos !== 'BestEffort' &&
+    containersOf(pod).every(({ resources }) => milliValue(resources?.limits?.[name] ?? '0') > 0);
+  // A pod that asked for nothing weighs nothing, whatever it costs to run it.
+  const asked = qos === 'BestEffort' ? { millicores: 0, memoryBytes: 0 } : requests;
+  const amounts = {
+    requests: asked,
+    limits,
+    limited: { cpu: every('cpu'), memory: every('memory') },
+    ...(pageSizesBytes.length === 0 ? {} : { hugePages: hugePages(pod, pageSizesBytes) }),
+  };
+  return { qos, requests: asked, amounts };
+}

@@ -1,0 +1,78 @@
+/** Takes folders of cgroups away, from the innermost out, and ends what still runs in them. */
+import { join } from 'node:path';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import { type CgroupFs, codeOf } from './cgroup-fs.ts';
+
+/** A cgroup that can't be removed: what runs in it does not end. */
+export class CgroupBusyError extends Error {
+  override readonly name = 'CgroupBusyError';
+
+  constructor(folder: string, cause: unknown) {
+    super(`cgroup ${folder} was not removed`, { cause });
+  }
+}
+
+export interface RemovalDeps {
+  readonly fs: CgroupFs;
+  readonly clock: Clock;
+  readonly kill: (pid: number) => void;
+}
+
+/** The kernel takes a moment to notice that the last process has ended. */
+const TRIES = 40;
+const TRY_AFTER_MS = 25;
+
+const isGone = (thrown: unknown): boolean => ['ENOENT', 'ENODEV'].includes(codeOf(thrown));
+
+/** SIGKILL; a process that has ended is fine. */
+export function killProcess(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (thrown) {
+    if (codeOf(thrown) !== 'ESRCH') throw thrown;
+  }
+}
+
+/** Reads `cgroup.procs`. Neither the kernel's zero for processes of other namespaces nor the first process count. */
+const pidsIn = (text: string): readonly number[] =>
+  text
+    .split('\n')
+    .map(Number)
+    .filter((pid) => Number.isSafeInteger(pid) && pid > 1);
+
+/** Processes of the cgroup and of all below it; none of one that is gone. */
+export async function processesBelow(fs: CgroupFs, folder: string): Promise<readonly number[]> {
+  const own = await fs.read(join(folder, 'cgroup.procs')).then(pidsIn, () => []);
+  const names = await fs.folders(folder).catch(() => []);
+  const below = await Promise.all(names.map((name) => processesBelow(fs, join(folder, name))));
+  return [...own, ...below.flat()];
+}
+
+async function endProcesses({ fs, kill }: RemovalDeps, folder: string): Promise<void> {
+  const switchFile = join(folder, 'cgroup.kill');
+  // Of cgroup v2 since Linux 5.14: nothing can be born in between.
+  if (await fs.exists(switchFile)) return fs.write(switchFile, '1');
+  for (const pid of await processesBelow(fs, folder)) kill(pid);
+}
+
+async function removeFolder(fs: CgroupFs, folder: string): Promise<void> {
+  const names = await fs.folders(folder).catch(() => []);
+  for (const name of names) await removeFolder(fs, join(folder, name));
+  await fs.rmdir(folder).catch((thrown: unknown) => {
+    if (!isGone(thrown)) throw thrown;
+  });
+}
+
+/** Removes the folder of a cgroup with all below it. Gone already is fine.
+ *  @throws CgroupBusyError */
+export async function removeCgroupFolder(deps: RemovalDeps, folder: string): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await removeFolder(deps.fs, folder);
+    } catch (thrown) {
+      if (codeOf(thrown) !== 'EBUSY' || attempt >= TRIES) throw new CgroupBusyError(folder, thrown);
+      await endProcesses(deps, folder);
+      await sleep(deps.clock, TRY_AFTER_MS);
+    }
+  }
+}

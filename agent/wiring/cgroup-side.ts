@@ -1,0 +1,127 @@
+/** Cgroups, wired: of pods, of what amounts are kept for, and of the agent itself. */
+import { readFile } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { join } from 'node:path';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { type CgroupMaker, createCgroupfsMaker } from '../cgroups/cgroupfs-driver.ts';
+import { decideDriver, readRuntimeDriver } from '../cgroups/driver.ts';
+import { parseHierarchies } from '../cgroups/hierarchies.ts';
+import type { PodLimitOptions } from '../cgroups/limits.ts';
+import { type CgroupName, parseCgroupName, sliceName } from '../cgroups/names.ts';
+import { allPodsLimits, type NodeCapacity, parseMostPids } from '../cgroups/node-allocatable.ts';
+import { createPodCgroups, type KnownPods, type PodCgroups } from '../cgroups/pod-cgroups.ts';
+import { createCgroupRecords } from '../cgroups/records.ts';
+import { type CgroupFault, createCgroupTree } from '../cgroups/tree.ts';
+import { featureEnabled } from '../config/feature-gates.ts';
+import type { AgentConfig } from '../config/gen/config.ts';
+import type { PodEvent } from '../pods/operations/deps.ts';
+import type { PodManager } from '../pods/pod-manager.ts';
+import { createNodeEventSink } from '../registration/node-events.ts';
+import { resourceRules } from '../registration/settings.ts';
+import type { Base } from './base.ts';
+import type { RuntimeSide } from './runtime-side.ts';
+
+const readText = (path: string): Promise<string | undefined> => readFile(path, 'utf8').catch(() => undefined);
+
+async function nodeCapacity({ settings }: Base): Promise<NodeCapacity> {
+  const pids = await Promise.all(
+    ['pid_max', 'threads-max'].map((name) => readText(`/proc/sys/kernel/${name}`)),
+  );
+  return { cores: settings.cores, memoryBytes: totalmem(), pids: parseMostPids(...pids) };
+}
+
+const podLimitOptions = (config: AgentConfig, version: 1 | 2 | undefined): PodLimitOptions => ({
+  cpuCFSQuota: config.cpuCFSQuota,
+  cpuPeriodUs: BigInt(Math.round(config.cpuCFSQuotaPeriod * 1000)),
+  podPidsLimit: config.podPidsLimit,
+  memoryQoS: version === 2 && featureEnabled(config, 'MemoryQoS'),
+});
+
+/** The cgroup of all pods: below the one that is configured, unless there are none for classes. */
+const rootOf = ({ config, vocabulary }: Base): CgroupName => [
+  ...parseCgroupName(config.cgroupRoot),
+  ...(config.cgroupsPerQOS ? [vocabulary.podsCgroup] : []),
+];
+
+/** Opens the hierarchies with the driver that the runtime has too. */
+function createOpen(base: Base, { connection }: RuntimeSide): () => Promise<CgroupMaker | undefined> {
+  const { config, clock, origins } = base;
+  return async () => {
+    const chosen = (origins.get('cgroupDriver')?.kind ?? 'default') !== 'default';
+    const driver = decideDriver(
+      { driver: config.cgroupDriver === 'systemd' ? 'systemd' : 'cgroupfs', chosen },
+      await readRuntimeDriver(connection.runtime),
+    );
+    const hierarchies = parseHierarchies((await readText('/proc/self/mountinfo')) ?? '');
+    if (hierarchies === undefined) return undefined;
+    const tree = createCgroupTree({ hierarchies, clock });
+    if (driver === 'cgroupfs') return createCgroupfsMaker(tree);
+    throw new Error('slices are not made yet');
+  };
+}
+
+function tellEnforced({ events, node, log }: Base, faults: readonly CgroupFault[]): void {
+  const tell = createNodeEventSink(events, node);
+  if (faults.length === 0) {
+    tell({
+      type: 'Normal',
+      reason: 'NodeAllocatableEnforced',
+      message: 'Updated Node Allocatable limit across pods',
+    });
+    return;
+  }
+  const message = faults
+    .map(({ write, error }) => `${write.file} = ${write.text}: ${error.message}`)
+    .join('; ');
+  log.warn({ message }, 'Limits of all pods together were refused');
+  tell({ type: 'Warning', reason: 'FailedNodeAllocatableEnforcement', message });
+}
+
+export async function createPodCgroupsOf(
+  base: Base,
+  runtimeSide: RuntimeSide,
+  event: PodEvent,
+): Promise<PodCgroups> {
+  const { config, clock, log } = base;
+  const root = rootOf(base);
+  const capacity = await nodeCapacity(base);
+  const rules = resourceRules(config);
+  const enforced = config.enforceNodeAllocatable.includes('pods');
+  const hierarchies = parseHierarchies((await readText('/proc/self/mountinfo')) ?? '');
+  const all = allPodsLimits(capacity, rules, true);
+  return createPodCgroups(
+    {
+      open: createOpen(base, runtimeSide),
+      records: createCgroupRecords(join(config.rootDir, 'cgroups')),
+      clock,
+      log,
+      event: (pod: Pod, type, reason, message) => event(pod, type, reason, message),
+      ...(enforced ? { enforced: (faults) => tellEnforced(base, faults) } : {}),
+    },
+    {
+      perQos: config.cgroupsPerQOS,
+      root,
+      fallback: fallbackOf(config, root),
+      pod: podLimitOptions(config, hierarchies?.version),
+      hugePageSizesBytes: base.settings.resources.hugePageSizesBytes,
+      reservedPercent: featureEnabled(config, 'QOSReserved')
+        ? Number.parseInt(config.qosReserved['memory'] ?? '0', 10)
+        : 0,
+      allocatableMemoryBytes: Number(all.memoryBytes ?? 0n),
+      rootLimits: allPodsLimits(capacity, rules, enforced),
+    },
+  );
+}
+
+/** systemd makes slices by itself where nobody made them, but must be given their names. */
+const fallbackOf = ({ cgroupRoot, cgroupDriver }: AgentConfig, root: CgroupName): string =>
+  cgroupDriver === 'systemd' ? sliceName(root) : cgroupRoot;
+
+export const knownPods = (manager: PodManager): KnownPods => ({
+  active: () =>
+    manager
+      .entries()
+      .filter(({ status: { phase } }) => phase !== 'Failed' && phase !== 'Succeeded')
+      .map(({ pod }) => pod),
+  knows: (podUID) => manager.knows(podUID),
+});

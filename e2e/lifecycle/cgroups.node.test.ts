@@ -1,0 +1,132 @@
+/** Cgroups of pods, as the kernel has them. */
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { weightOf } from '#agent/cgroups/limits.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { eventually } from '../../testing/wait.ts';
+import { type Bench, containerId, hasEnded, isRunning, pod, sh, startBench, WAIT } from './support.ts';
+
+const ROOT = '/sys/fs/cgroup';
+/** The machine has the hierarchies of version 1 or that of version 2. */
+const isV1 = existsSync(join(ROOT, 'memory'));
+const folder = (controller: string, path: string): string => join(ROOT, isV1 ? controller : '', path);
+const MEMORY_LIMIT = isV1 ? 'memory.limit_in_bytes' : 'memory.max';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await startBench(['--pod-max-pids=40', '--system-reserved=cpu=100m,memory=512Mi']);
+});
+afterAll(async () => bench[Symbol.asyncDispose]());
+
+const { podsCgroup } = VOCABULARIES.plat;
+const all = (): string => join(bench.agent.cgroup, podsCgroup);
+const text = async (controller: string, path: string, file: string): Promise<string> =>
+  (await readFile(join(folder(controller, path), file), 'utf8')).trim();
+
+const weight = (path: string): Promise<string> => text('cpu', path, isV1 ? 'cpu.shares' : 'cpu.weight');
+const weightFor = (shares: string): string => (isV1 ? shares : `${weightOf(BigInt(shares))}`);
+
+/** In 100 ms; -1 for none. */
+async function quotaOf(path: string): Promise<string> {
+  if (isV1) return text('cpu', path, 'cpu.cfs_quota_us');
+  return (await text('cpu', path, 'cpu.max')).split(' ')[0]?.replace('max', '-1') ?? '';
+}
+
+/** Path of the pod's cgroup, by what its process says. */
+async function cgroupOf(name: string, container = 'c'): Promise<string> {
+  const found = await bench.agent.waitFor(name, isRunning(container));
+  const { info } = await bench.cri.runtime.containerStatus({
+    containerId: containerId(found, container),
+    verbose: true,
+  });
+  const { pid } = JSON.parse(info['info'] ?? '{}') as { pid: number };
+  const lines = (await readFile(`/proc/${pid}/cgroup`, 'utf8')).split('\n');
+  const line = lines.find((one) => one.includes(isV1 ? ':memory:' : '0::')) ?? '';
+  return line.slice(line.indexOf('/'), line.lastIndexOf('/'));
+}
+
+const resources = (requests: Record<string, string>, limits: Record<string, string> = {}) => ({
+  resources: { requests, limits },
+});
+
+describe('a pod has a cgroup', () => {
+  test.each([
+    ['guaranteed', '', resources({}, { cpu: '200m', memory: '32Mi' }), 33_554_432, '204', '20000'],
+    ['burstable', '/burstable', resources({ cpu: '300m', memory: '16Mi' }), undefined, '307', '-1'],
+    ['besteffort', '/besteffort', {}, undefined, '2', '-1'],
+  ] as const)('of its class %s, with its limits', async (name, parent, more, memory, shares, quota) => {
+    await bench.agent.put(`${name}.json`, pod(name, { containers: [sh('c', WAIT, more)] }));
+    const path = await cgroupOf(name);
+    const uid = (await bench.agent.pod(name))?.metadata?.uid;
+    expect(path).toBe(`${all()}${parent}/pod${uid}`);
+    const limit = Number(await text('memory', path, MEMORY_LIMIT));
+    expect(memory === undefined ? limit > 2 ** 40 || Number.isNaN(limit) : limit === memory).toBe(true);
+    expect(await text('pids', path, 'pids.max')).toBe('40');
+    expect(await weight(path)).toBe(weightFor(shares));
+    expect(await quotaOf(path)).toBe(quota);
+    await bench.agent.drop(`${name}.json`);
+    await eventually(async () => ((await bench.agent.pod(name)) === undefined ? true : undefined), {
+      timeoutMs: 20_000,
+      what: `${name} is gone`,
+    });
+    expect(existsSync(folder('memory', path))).toBe(false);
+    expect(existsSync(folder('cpuset', path))).toBe(false);
+  });
+
+  test('with its overhead, and its class weighs as much', async () => {
+    const spec = {
+      overhead: { cpu: '100m', memory: '8Mi' },
+      containers: [sh('c', WAIT, resources({ cpu: '200m' }, { cpu: '400m', memory: '24Mi' }))],
+    };
+    await bench.agent.put('over.json', pod('over', spec));
+    const path = await cgroupOf('over');
+    expect(await text('memory', path, MEMORY_LIMIT)).toBe(String(32 * 1024 * 1024));
+    expect(await quotaOf(path)).toBe('50000');
+    await eventually(
+      async () => ((await weight(`${all()}/burstable`)) === weightFor('307') ? true : undefined),
+      { what: 'the class weighs what its pods asked for' },
+    );
+    await bench.agent.drop('over.json');
+  });
+});
+
+test('all pods together have the machine without what is reserved', async () => {
+  const total = /MemTotal:\s+(\d+) kB/.exec(await readFile('/proc/meminfo', 'utf8'))?.[1];
+  const limit = Number(await text('memory', all(), MEMORY_LIMIT));
+  expect(limit).toBe(Number(total) * 1024 - 512 * 1024 * 1024);
+});
+
+test('a pod has no more processes than it may', async () => {
+  const script = 'i=0; while [ $i -lt 100 ]; do sleep 100 & i=$((i+1)); done; wait';
+  await bench.agent.put(
+    'forks.json',
+    pod('forks', { restartPolicy: 'Never', containers: [sh('c', script)] }),
+  );
+  await bench.agent.waitFor('forks', hasEnded('c'));
+  expect(await bench.logs('forks', 'c', /fork/)).toMatch(/can't fork/);
+  await bench.agent.drop('forks.json');
+});
+
+test('what others changed is put right, and what is of no pod goes, after the agent was away', async () => {
+  await bench.agent.put('stays.json', pod('stays', { containers: [sh('c', WAIT)] }));
+  const path = await cgroupOf('stays');
+  await bench.agent.stop('SIGKILL');
+  await writeFile(join(folder('pids', path), 'pids.max'), 'max');
+  const gone = `${all()}/besteffort/podgone`;
+  const foreign = `${all()}/besteffort/podforeign`;
+  for (const one of [gone, foreign]) await mkdir(folder('memory', one), { recursive: true });
+  await writeFile(join(bench.agent.root, 'cgroups', 'gone'), gone);
+  await bench.agent.start();
+  await eventually(async () => ((await text('pids', path, 'pids.max')) === '40' ? true : undefined), {
+    what: 'the limit is there again',
+  });
+  await eventually(() => Promise.resolve(existsSync(folder('memory', gone)) ? undefined : true), {
+    what: 'the cgroup of the pod that is gone is gone',
+  });
+  expect(existsSync(folder('memory', foreign))).toBe(true);
+  await rmdir(folder('memory', foreign));
+  expect(await cgroupOf('stays')).toBe(path);
+  await bench.agent.drop('stays.json');
+});
