@@ -63,8 +63,8 @@ export interface PodSide {
   readonly run: RunProgram;
   /** CSI drivers of this node. */
   readonly csi: Csi;
-  /** Counts of emptyDir volumes that file systems keep, if they do. */
   readonly cgroups: PodCgroups;
+  /** Counts of emptyDir volumes that file systems keep, if they do. */
   readonly quotas: ProjectQuotas | undefined;
 }
 
@@ -92,12 +92,12 @@ export async function createPodSide(
   const execs = createExecCalls({ runtime: runtimeSide.connection.runtime, clock });
   const { execSync } = execs;
   const probes = createProbes(base, execSync, event, (podUID) => wakePod(podUID));
-  const operations = createPodOperations(
   const cgroups = await createPodCgroupsOf(base, runtimeSide, event);
+  const operations = createPodOperations(
     await operationDeps(base, runtimeSide, {
       event,
-      objectsOf,
       cgroups,
+      objectsOf,
       serviceEnv: server?.serviceEnv ?? (() => Promise.resolve({})),
       runtimeHandler: server?.runtimeHandler ?? handlerOf,
       volumes,
@@ -144,8 +144,8 @@ export async function createPodSide(
     execs,
     run,
     csi,
-    quotas,
     cgroups,
+    quotas,
   };
 }
 
@@ -182,10 +182,10 @@ function createVolumes(
   });
 }
 
-interface ManagerParts {
 const workerOf = (manager: PodManager, podUID: string): PodWorker | undefined =>
   manager.workers().find(({ pod }) => pod.metadata?.uid === podUID);
 
+interface ManagerParts {
   readonly createWorker: PodManagerDeps['createWorker'];
   readonly records: RecordStore;
   readonly claims: EphemeralClaims;
@@ -295,11 +295,11 @@ interface PodParts {
   readonly volumes: VolumeManager;
   readonly resources: ResourceManagers;
   readonly execSync: ExecSync;
+  readonly cgroups: PodCgroups;
 }
 
 async function operationDeps(
   base: Base,
-  readonly cgroups: PodCgroups;
   runtimeSide: RuntimeSide,
   { execSync, ...parts }: PodParts,
 ): Promise<OperationDeps> {
