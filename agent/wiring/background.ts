@@ -1,8 +1,6 @@
 /** Everything that runs for as long as the agent does. */
-import { statfs } from 'node:fs/promises';
 import { sleep } from '#api/kit/clock.ts';
 import { value as quantityValue } from '#api/meta/quantity.ts';
-import { spaceIn } from '#volumes/usage/fs-space.ts';
 import { containerLogPath } from '../logs/paths.ts';
 import { createLogRotator } from '../logs/rotation-manager.ts';
 import { createMemoryTidier } from '../node/memory-tidier.ts';
@@ -92,16 +90,6 @@ async function firstLook(
   }
 }
 
-/** Before anything is evicted for it by default, which is below a tenth. */
-const SHORT_BELOW = 0.15;
-
-async function isShort(dir: string): Promise<boolean> {
-  const { capacityBytes, availableBytes } = await statfs(dir).then(spaceIn, () => NO_DISK);
-  return availableBytes < capacityBytes * SHORT_BELOW;
-}
-
-const NO_DISK = { capacityBytes: 0, availableBytes: 0 };
-
 async function rotateLogs(
   { config, clock, log }: Base,
   { connection, view }: Pick<RuntimeSide, 'connection' | 'view'>,
@@ -123,7 +111,6 @@ async function rotateLogs(
       reopenContainerLog: async (containerId, signal) => {
         await connection.runtime.reopenContainerLog({ containerId }, { signal });
       },
-      isShort: () => isShort(podLogsDir),
     },
     { podLogsDir, maxSizeBytes: quantityValue(config.containerLogMaxSize), maxFiles },
   );
