@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { openRegularFile } from './open-log.ts';
-import { type CompressStep, planRotation, type RotationPolicy } from './rotation.ts';
+import { type CompressStep, planCompression, planRotation, type RotationPolicy } from './rotation.ts';
 
 const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
@@ -57,4 +57,12 @@ export async function rotateFiles(request: RotateRequest): Promise<void> {
     await rename(rotated, logPath);
     throw thrown;
   }
+}
+
+/** Compresses all that was rotated of one log. Nobody writes to it: the runtime has been told to reopen.
+ *  Whoever reads on in a file keeps it until its end. */
+export async function compressRotated(logPath: string, root: string, signal: AbortSignal): Promise<void> {
+  const dir = dirname(logPath);
+  const steps = planCompression({ current: basename(logPath), names: await readdir(dir) });
+  for (const step of steps) await compress(dir, step, root, signal);
 }

@@ -17,7 +17,12 @@ const never = new AbortController().signal;
 
 /** Stands for the runtime: makes a new file when told to reopen. */
 function setup(
-  more: { readonly maxFiles?: number; readonly fail?: boolean; readonly maxSizeBytes?: number } = {},
+  more: {
+    readonly maxFiles?: number;
+    readonly fail?: boolean;
+    readonly maxSizeBytes?: number;
+    readonly isShort?: () => boolean;
+  } = {},
 ) {
   const clock = createFakeClock(Date.parse('2026-11-21T10:00:00Z'));
   const reopened: string[] = [];
@@ -27,6 +32,7 @@ function setup(
       clock,
       log: { ...silentLogger, warn: (_, message) => void warnings.push(message) },
       listRunning: () => [{ containerID: 'c1', logPath: path }],
+      isShort: () => Promise.resolve(more.isShort?.() ?? false),
       async reopenContainerLog(containerID) {
         reopened.push(containerID);
         if (more.fail === true) throw new Error('runtime is away');
@@ -64,6 +70,32 @@ describe('createLogRotator', () => {
     );
     expect(await readFile(join(dir, '0.log.20261121-100300'), 'utf8')).toBe('fourth content');
     expect(await readFile(path, 'utf8')).toBe('new\n');
+  });
+
+  test('rotates sooner and compresses at once while the disk is short of space', async () => {
+    const half = 'x'.repeat(100_000);
+    let isShort = false;
+    const { rotator, clock } = setup({ maxSizeBytes: 200_000, isShort: () => isShort });
+    await writeFile(path, half);
+    await rotator.rotateOnce(never);
+    expect(await readdir(dir)).toEqual(['0.log']);
+    isShort = true;
+    await rotator.rotateOnce(never);
+    expect((await readdir(dir)).sort()).toEqual(['0.log', '0.log.20261121-100000.gz']);
+    expect(gunzipSync(await readFile(join(dir, '0.log.20261121-100000.gz'))).toString()).toBe(half);
+    // What is no more than a few lines stays.
+    await clock.advance(60_000);
+    await rotator.rotateOnce(never);
+    expect(await readdir(dir)).toHaveLength(2);
+  });
+
+  test('compresses what an earlier rotation left plain when the disk gets short', async () => {
+    await writeFile(path, 'few lines');
+    await writeFile(`${path}.20261121-095959`, 'rotated');
+    const { rotator, reopened } = setup({ maxSizeBytes: 100, isShort: () => true });
+    await rotator.rotateOnce(never);
+    expect((await readdir(dir)).sort()).toEqual(['0.log', '0.log.20261121-095959.gz']);
+    expect(reopened).toEqual([]);
   });
 
   test('finishes a rotation that was cut short before the runtime reopened', async () => {

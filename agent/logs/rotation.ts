@@ -35,6 +35,8 @@ const TEMPORARY = '.tmp';
 const ROTATED = /^\.\d{8}-\d{6}(?:\.gz)?(?:\.tmp)?$/;
 /** Old files below which no setting may go: one current, one rotated. */
 const LEAST_FILES = 2;
+/** A log below this is not worth a rotation, in bytes. */
+const LEAST_WORTH_BYTES = 65_536;
 
 /** `20261121-101500`, in UTC. */
 function formatTimestamp(atMs: number): string {
@@ -70,6 +72,20 @@ export function plainRotatedNames(files: LogFiles): readonly string[] {
     .sort();
 }
 
+const compressStep = (name: string): CompressStep => ({
+  from: name,
+  temporary: name + COMPRESSED + TEMPORARY,
+  to: name + COMPRESSED,
+});
+
+/** What compresses all that was rotated, the newest too: for a disk that is short of space. */
+export const planCompression = (files: LogFiles): readonly CompressStep[] =>
+  plainRotatedNames(files).map(compressStep);
+
+/** Size from which a log is rotated while its disk is short of space, in bytes: a tenth, but no trifle. */
+export const sizeUnderPressure = (maxSizeBytes: number): number =>
+  Math.min(maxSizeBytes, Math.max(LEAST_WORTH_BYTES, maxSizeBytes / 10));
+
 /** The steps of one rotation, from the names that are there. */
 export function planRotation(files: LogFiles, policy: RotationPolicy, nowMs: number): RotationPlan {
   const rotated = rotatedNames(files);
@@ -81,13 +97,7 @@ export function planRotation(files: LogFiles, policy: RotationPolicy, nowMs: num
   const stay = kept.slice(excess.length);
   return {
     remove: [...leftovers, ...excess],
-    compress: stay
-      .filter((name) => !name.endsWith(COMPRESSED))
-      .map((name) => ({
-        from: name,
-        temporary: name + COMPRESSED + TEMPORARY,
-        to: name + COMPRESSED,
-      })),
+    compress: stay.filter((name) => !name.endsWith(COMPRESSED)).map(compressStep),
     rename: { from: files.current, to: freeName(files, nowMs) },
   };
 }
