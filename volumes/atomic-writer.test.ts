@@ -15,14 +15,19 @@ import * as fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { type AtomicWriterDeps, versionName, writePayload } from './atomic-writer.ts';
-import { DIRECT, type FileCalls, POOLED } from './file-calls.ts';
+import { DIRECT, POOLED } from './file-calls.ts';
 import type { Payload } from './payload.ts';
 import { createSyscalls } from './syscalls.ts';
 
 const parts: AtomicWriterDeps = { syscalls: createSyscalls(), clock: createFakeClock() };
-const WAYS: readonly (readonly [string, FileCalls])[] = [
-  ['on the thread pool', POOLED],
-  ['directly', DIRECT],
+const UMASK = Number.parseInt(
+  /^Umask:\s*(\d+)$/m.exec(readFileSync('/proc/self/status', 'utf8'))?.[1] ?? '777',
+  8,
+);
+const WAYS: readonly (readonly [string, Pick<AtomicWriterDeps, 'files' | 'umask'>])[] = [
+  ['on the thread pool', { files: POOLED }],
+  ['directly', { files: DIRECT }],
+  ['with modes given at once', { files: DIRECT, umask: UMASK }],
 ];
 let base: string;
 let dir: string;
@@ -59,8 +64,8 @@ describe('versionName', () => {
   });
 });
 
-describe.each(WAYS)('writePayload %s', (_way, calls) => {
-  const deps = { ...parts, files: calls };
+describe.each(WAYS)('writePayload %s', (_way, way) => {
+  const deps = { ...parts, ...way };
 
   test('shows each file through links', async () => {
     expect(await writePayload(deps, dir, payloadOf({ a: '1', 'sub/deep/b': '2' }, 0o440))).toBe(true);
@@ -70,6 +75,12 @@ describe.each(WAYS)('writePayload %s', (_way, calls) => {
     expect(statSync(join(dir, 'sub/deep/b')).mode & 0o7777).toBe(0o440);
     expect(statSync(join(dir, 'sub/deep')).mode & 0o7777).toBe(0o755);
     expect(visible(dir)).toEqual({ a: '1', 'sub/deep/b': '2' });
+  });
+
+  test('gives files that others may write their mode too', async () => {
+    await writePayload(deps, dir, payloadOf({ a: '1', b: '2' }, 0o666), { isNew: true });
+    expect(['a', 'b'].map((name) => statSync(join(dir, name)).mode & 0o7777)).toEqual([0o666, 0o666]);
+    expect(visible(dir)).toEqual({ a: '1', b: '2' });
   });
 
   test('writes nothing when nothing changed', async () => {
@@ -144,8 +155,8 @@ describe.each(WAYS)('writePayload %s', (_way, calls) => {
   });
 });
 
-describe.each(WAYS)('writePayload %s in a volume where something was planted', (_way, calls) => {
-  const deps = { ...parts, files: calls };
+describe.each(WAYS)('writePayload %s in a volume where something was planted', (_way, way) => {
+  const deps = { ...parts, ...way };
 
   let outside: string;
   beforeEach(() => {

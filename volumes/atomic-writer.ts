@@ -18,11 +18,17 @@ export interface AtomicWriterDeps {
   readonly clock: Clock;
   /** How files are reached; on the thread pool unless given. */
   readonly files?: FileCalls;
+  /** What the process takes off the modes of what it makes. Unless given, each mode is set once more. */
+  readonly umask?: number;
 }
 
 interface Writer extends AtomicWriterDeps {
   readonly files: FileCalls;
+  readonly umask: number;
 }
+
+/** Takes everything off. */
+const ANY_UMASK = 0o777;
 
 const HOLD_DIR = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 const HOLD_ANY = O_PATH | constants.O_NOFOLLOW;
@@ -30,6 +36,8 @@ const HOLD_ANY = O_PATH | constants.O_NOFOLLOW;
 export interface WriteOptions {
   /** Group that gets to read every file. */
   readonly gid?: number;
+  /** The directory was made just now: nothing is in it. */
+  readonly isNew?: boolean;
 }
 
 const DATA = '..data';
@@ -71,22 +79,31 @@ const directoryMode = (gid: number | undefined): number =>
 
 type Group = number | undefined;
 
-async function writeFile(files: FileCalls, path: string, file: PayloadFile, gid: Group): Promise<void> {
-  await using held = await files.open(path, CREATE_NEW, 0o600);
+/** Whether what is made with this mode has it at once; a group of its own comes first. */
+const hasAtOnce = ({ umask }: Writer, mode: number, gid: Group): boolean =>
+  gid === undefined && (mode & umask) === 0;
+
+async function writeFile(writer: Writer, path: string, file: PayloadFile, gid: Group): Promise<void> {
+  const { files } = writer;
+  const mode = fileMode(file, gid);
+  const isRight = hasAtOnce(writer, mode, gid);
+  await using held = await files.open(path, CREATE_NEW, isRight ? mode : 0o600);
   await files.write(held, file.data);
   if (gid !== undefined) await files.chown(held, gid);
-  await files.chmod(held, fileMode(file, gid));
+  if (!isRight) await files.chmod(held, mode);
 }
 
-async function writeTree(files: FileCalls, dir: Held, tree: Tree, gid: Group): Promise<void> {
-  for (const [name, file] of tree.files) await writeFile(files, at(dir, name), file, gid);
-  for (const [name, subtree] of tree.directories) {
-    await files.mkdir(at(dir, name), 0o700);
-    await using child = await files.open(at(dir, name), HOLD_DIR);
-    await writeTree(files, child, subtree, gid);
-  }
+/** Makes the directory, with what is to be in it. */
+async function writeTree(writer: Writer, path: string, tree: Tree, gid: Group): Promise<void> {
+  const { files } = writer;
+  const mode = directoryMode(gid);
+  const isRight = hasAtOnce(writer, mode, gid);
+  await files.mkdir(path, isRight ? mode : 0o700);
+  await using dir = await files.open(path, HOLD_DIR);
+  for (const [name, file] of tree.files) await writeFile(writer, at(dir, name), file, gid);
+  for (const [name, subtree] of tree.directories) await writeTree(writer, at(dir, name), subtree, gid);
   if (gid !== undefined) await files.chown(dir, gid);
-  await files.chmod(dir, directoryMode(gid));
+  if (!isRight) await files.chmod(dir, mode);
 }
 
 async function sameFile(files: FileCalls, path: string, file: PayloadFile, gid: Group): Promise<boolean> {
@@ -184,11 +201,9 @@ async function prune(
   }
 }
 
-async function writeVersion({ files, clock }: Writer, volume: Held, tree: Tree, gid: Group): Promise<string> {
-  const version = versionName(clock.now(), randomInt(1e9, 1e10));
-  await files.mkdir(at(volume, version), 0o700);
-  await using dir = await files.open(at(volume, version), HOLD_DIR);
-  await writeTree(files, dir, tree, gid);
+async function writeVersion(writer: Writer, volume: Held, tree: Tree, gid: Group): Promise<string> {
+  const version = versionName(writer.clock.now(), randomInt(1e9, 1e10));
+  await writeTree(writer, at(volume, version), tree, gid);
   return version;
 }
 
@@ -198,13 +213,13 @@ export async function writePayload(
   deps: AtomicWriterDeps,
   path: string,
   payload: Payload,
-  { gid }: WriteOptions = {},
+  { gid, isNew = false }: WriteOptions = {},
 ): Promise<boolean> {
   const tree = treeOf(checkPayload(payload));
-  const { files = POOLED } = deps;
-  const writer = { ...deps, files };
+  const { files = POOLED, umask = ANY_UMASK } = deps;
+  const writer = { ...deps, files, umask };
   await using volume = await files.open(path, HOLD_DIR);
-  const names = new Set(await files.list(volume));
+  const names = new Set(isNew ? [] : await files.list(volume));
   const unchanged = await currentVersion(files, volume, names, tree, gid);
   const version = unchanged ?? (await writeVersion(writer, volume, tree, gid));
   if (unchanged === undefined) await placeLink(writer, volume, DATA, version);

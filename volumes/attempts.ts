@@ -2,12 +2,13 @@
  *  goes on in the background, and whoever asks meanwhile waits for it instead of beginning another.
  *  Source: upstream's delays between operations on a volume, and its patience with a pod's volumes, release 1.24. */
 import { type Backoff, createBackoff } from '#api/kit/backoff.ts';
-import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { asError, type Clock } from '#api/kit/clock.ts';
 import { VolumeSetupError } from './setup-error.ts';
 
 export interface Attempts {
   /** Makes an attempt, or joins the one under way. Waits as long as a pod waits for its volumes.
-   *  @throws VolumeSetupError while a failure holds the volume back, or when it takes too long; what `task` throws */
+   *  @throws what `task` throws, and again the same while that failure holds the volume back; VolumeSetupError when it
+   *  takes too long */
   run(
     podUID: string,
     name: string,
@@ -16,6 +17,8 @@ export interface Attempts {
   ): Promise<void>;
   /** Lets what failed be tried at once. */
   retry(podUID: string): void;
+  /** How long those of these that failed are held back yet, in ms: until the first may be tried again. */
+  heldBackMs(podUID: string, names: readonly string[]): number;
   /** Aborts what is under way for the pod, forgets its failures, and tells what is still under way. */
   stop(podUID: string): readonly string[];
 }
@@ -27,7 +30,9 @@ interface PodAttempts {
   readonly backoff: Backoff;
   readonly failures: Map<string, { readonly error: Error; readonly readyAtMs: number }>;
   readonly underWay: Map<string, Promise<void>>;
-  abort: AbortController;
+  readonly abort: AbortController;
+  /** The signals of those who ask, each joined with the pod's own: once for all volumes. */
+  readonly joined: WeakMap<AbortSignal, AbortSignal>;
 }
 
 /** `500 ms`, `8 s` or `1 min 4 s`. */
@@ -39,28 +44,30 @@ export function formatDelay(delayMs: number): string {
   return `${Math.floor(seconds / 60)} min${rest === 0 ? '' : ` ${rest} s`}`;
 }
 
-/** The failure with the word of when the next try is. */
-function heldBack(error: Error, delayMs: number): Error {
-  return new VolumeSetupError(`${error.message} (next try in ${formatDelay(delayMs)})`, { cause: error });
-}
-
 /** The work's result, or what `late` makes when it takes longer; the work goes on. */
-export async function within<T>(
+export function within<T>(
   clock: Clock,
   { limitMs, late }: { readonly limitMs: number; readonly late: () => Error },
   work: Promise<T>,
 ): Promise<T> {
-  const enough = new AbortController();
-  const lapse = sleep(clock, limitMs, enough.signal).then(() => {
-    throw late();
+  return new Promise((resolve, reject) => {
+    const timer = clock.setTimer(() => reject(late()), limitMs);
+    const inTime =
+      <A>(settle: (result: A) => void) =>
+      (result: A): void => {
+        timer.cancel();
+        settle(result);
+      };
+    work.then(inTime(resolve), inTime(reject));
   });
-  lapse.catch(() => undefined);
-  work.catch(() => undefined);
-  try {
-    return await Promise.race([work, lapse]);
-  } finally {
-    enough.abort(new Error('it has ended'));
-  }
+}
+
+function joinedSignal({ abort, joined }: PodAttempts, signal: AbortSignal): AbortSignal {
+  const known = joined.get(signal);
+  if (known !== undefined) return known;
+  const made = AbortSignal.any([signal, abort.signal]);
+  joined.set(signal, made);
+  return made;
 }
 
 export function createAttempts({ clock }: { readonly clock: Clock }): Attempts {
@@ -74,6 +81,7 @@ export function createAttempts({ clock }: { readonly clock: Clock }): Attempts {
       failures: new Map(),
       underWay: new Map(),
       abort: new AbortController(),
+      joined: new WeakMap(),
     };
     pods.set(podUID, made);
     return made;
@@ -92,9 +100,8 @@ export function createAttempts({ clock }: { readonly clock: Clock }): Attempts {
     } catch (thrown) {
       if (signal.aborted) throw thrown;
       const nowMs = clock.monotonic();
-      const delayMs = pod.backoff.fail(name, nowMs);
-      const error = heldBack(asError(thrown), delayMs);
-      pod.failures.set(name, { error, readyAtMs: nowMs + delayMs });
+      const error = asError(thrown);
+      pod.failures.set(name, { error, readyAtMs: nowMs + pod.backoff.fail(name, nowMs) });
       throw error;
     } finally {
       pod.underWay.delete(name);
@@ -109,7 +116,7 @@ export function createAttempts({ clock }: { readonly clock: Clock }): Attempts {
         return Promise.reject(failure.error);
       let work = pod.underWay.get(name);
       if (work === undefined) {
-        work = attempt(pod, name, task, AbortSignal.any([signal, pod.abort.signal]));
+        work = attempt(pod, name, task, joinedSignal(pod, signal));
         pod.underWay.set(name, work);
       }
       const late = (): Error =>
@@ -119,6 +126,11 @@ export function createAttempts({ clock }: { readonly clock: Clock }): Attempts {
     retry(podUID) {
       const pod = pods.get(podUID);
       pod?.failures.clear();
+    },
+    heldBackMs(podUID, names) {
+      const failures = pods.get(podUID)?.failures;
+      const readyAtMs = names.map((name) => failures?.get(name)?.readyAtMs).filter((ms) => ms !== undefined);
+      return readyAtMs.length === 0 ? 0 : Math.max(0, Math.min(...readyAtMs) - clock.monotonic());
     },
     stop(podUID) {
       const pod = pods.get(podUID);

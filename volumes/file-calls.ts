@@ -3,6 +3,7 @@
 import {
   close,
   closeSync,
+  constants,
   fchmod,
   fchmodSync,
   fchown,
@@ -29,6 +30,9 @@ import {
 } from 'node:fs';
 import { promisify } from 'node:util';
 import { type Held, heldPath } from './held-dir.ts';
+
+/** The bits of open flags that say reading, writing or both. */
+const O_ACCMODE = 3;
 
 type MayWait<T> = T | Promise<T>;
 
@@ -64,11 +68,17 @@ const pooled = {
   symlink: promisify(symlink),
 };
 
-/** On the thread pool. */
+const closeAtOnce = (fd: number): Promise<void> => {
+  closeSync(fd);
+  return Promise.resolve();
+};
+
+/** On the thread pool. What was only read or looked at is closed at once: that waits for nothing. */
 export const POOLED: FileCalls = {
   async open(path, flags, mode) {
     const fd = await pooled.open(path, flags, mode);
-    return { fd, [Symbol.asyncDispose]: () => pooled.close(fd) };
+    const end = (flags & O_ACCMODE) === constants.O_RDONLY ? closeAtOnce : pooled.close;
+    return { fd, [Symbol.asyncDispose]: () => end(fd) };
   },
   stat: ({ fd }) => pooled.stat(fd),
   list: (dir) => pooled.list(heldPath(dir)),
@@ -92,13 +102,7 @@ export const POOLED: FileCalls = {
 export const DIRECT: FileCalls = {
   open(path, flags, mode) {
     const fd = openSync(path, flags, mode);
-    return {
-      fd,
-      [Symbol.asyncDispose]: () => {
-        closeSync(fd);
-        return Promise.resolve();
-      },
-    };
+    return { fd, [Symbol.asyncDispose]: () => closeAtOnce(fd) };
   },
   stat: ({ fd }) => fstatSync(fd),
   list: (dir) => readdirSync(heldPath(dir)),

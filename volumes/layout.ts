@@ -51,6 +51,11 @@ export function volumeDir(rootDir: string, place: VolumePlace): string {
 }
 
 /** @throws VolumeSetupError */
+export function volumesDir(rootDir: string, podUID: string): string {
+  return join(podDir(rootDir, podUID), VOLUMES);
+}
+
+/** @throws VolumeSetupError */
 export function subPathsDir(rootDir: string, podUID: string): string {
   return join(podDir(rootDir, podUID), SUB_PATHS);
 }

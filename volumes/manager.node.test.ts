@@ -3,13 +3,14 @@ import { chmod, lstat, mkdir, mkdtemp, rm, stat, statfs, symlink, writeFile } fr
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
 import type { Volume } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createVolumeManager } from './manager.ts';
 import { createMounter } from './mounter.ts';
 import { MS_BIND } from './syscalls.ts';
 import { createTestHost, testPod } from './test-host.ts';
-import type { MountedVolume, VolumeManager } from './types.ts';
+import { type MountedVolume, VolumeError, type VolumeManager } from './types.ts';
 
 const DOMAIN = VOCABULARIES.plat.domain;
 const TMPFS_MAGIC = 0x0102_1994;
@@ -259,11 +260,8 @@ describe('mountPod', () => {
       reason: 'FailedMount',
       volumes: ['cfg', 'key', 'tok', 'odd', 'none', 'big', 'down', 'esc'],
     });
-    expect(
-      String(failure)
-        .split('; ')
-        .map((text) => text.replace(' (next try in 500 ms)', '')),
-    ).toEqual([
+    expect(failure).toHaveProperty('heldBackMs', expect.any(Number));
+    expect(String(failure).split('; ')).toEqual([
       'VolumeError: volume "cfg": ConfigMap default/absent not found',
       'volume "key": ConfigMap default/app has no key "k"',
       expect.stringContaining('volume "tok": a serviceAccountToken source needs an API server'),
@@ -275,6 +273,22 @@ describe('mountPod', () => {
     ]);
     expect(existsSync(`${t.rootDir}/pods/uid-1/volumes/${DOMAIN}~empty-dir/good`)).toBe(true);
     expect(existsSync(`${t.rootDir}/pods/a`)).toBe(false);
+  });
+
+  test('says the same of a volume that fails again, so that its events are one, and when it may be tried', async () => {
+    await using t = await createTestHost();
+    const clock = createFakeClock();
+    const manager = createVolumeManager({ ...t.host, clock });
+    const pod = testPod('uid-1', [{ name: 'cfg', configMap: { name: 'absent' } }]);
+    const tries: unknown[] = [];
+    for (const waitMs of [0, 500, 1]) {
+      await clock.advance(waitMs);
+      tries.push(await manager.mountPod(pod, never).catch((thrown: unknown) => thrown));
+    }
+    expect(new Set(tries.map((error) => String(error))).size).toBe(1);
+    expect(tries.map((error) => (error instanceof VolumeError ? error.heldBackMs : -1))).toEqual([
+      500, 1000, 999,
+    ]);
   });
 
   test('leaves unused volumes alone and reports undefined ones', async () => {

@@ -1,6 +1,7 @@
 /** Makes the volumes of pods ready and takes them down again. Knows in memory what it made ready; everything else
  *  it reads from the disk and the mount table, so that a restart loses nothing.
  *  Volumes of a pod run side by side, operations on one volume one after the other. */
+import { mkdir } from 'node:fs/promises';
 import { asError } from '#api/kit/clock.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { createAttempts } from './attempts.ts';
@@ -12,7 +13,7 @@ import {
   type VolumeOperation,
 } from './decide.ts';
 import { createUseTracker, type UseTracker } from './in-use.ts';
-import { checkName, subPathsDir, subPathTarget } from './layout.ts';
+import { checkName, subPathsDir, subPathTarget, volumesDir } from './layout.ts';
 import { createLookAfter } from './look-after.ts';
 import { createMounter, type Mounter } from './mounter.ts';
 import { createPodTasks, type PodTasks, until } from './pod-tasks.ts';
@@ -113,11 +114,15 @@ export function createVolumeManager(
     signal: AbortSignal,
   ): Promise<void> {
     const podUID = uidOf(pod);
+    const folder = volumesFolder(rootDir, podUID);
     const perform = async ({ kind, desired }: VolumeOperation): Promise<VolumeFailure | undefined> => {
       const { name } = desired;
       try {
         const work = (inner: AbortSignal): Promise<void> =>
-          tasks.run(podUID, `volumes/${name}`, async () => keep(podUID, await setUp(pod, desired, inner)));
+          tasks.run(podUID, `volumes/${name}`, async () => {
+            await folder();
+            keep(podUID, await setUp(pod, desired, inner));
+          });
         await (kind === 'refresh' ? work(signal) : attempts.run(podUID, name, work, signal));
         if (kind === 'setUp') log.debug({ podUID, volume: name }, 'Volume set up');
         return undefined;
@@ -125,10 +130,10 @@ export function createVolumeManager(
         return { name, error: asError(thrown) };
       }
     };
-    const results = await until(signal, Promise.all(operations.map((operation) => perform(operation))));
+    const results = await until(signal, Promise.all(operations.map(perform)));
     const failures = results.filter((failure) => failure !== undefined);
     signal.throwIfAborted();
-    if (failures.length > 0) throw combineFailures(failures);
+    if (failures.length > 0) throw combineFailures(failures, attempts.heldBackMs(podUID, namesOf(failures)));
   }
 
   return {
@@ -162,6 +167,18 @@ export function createVolumeManager(
     ...createSubPathPart(rootDir, services, tasks),
 
     podsOnDisk: () => podsOnDisk(rootDir),
+  };
+}
+
+const namesOf = (failures: readonly VolumeFailure[]): readonly string[] => failures.map(({ name }) => name);
+
+/** @returns what makes the folder around a pod's volumes, once: each of them would otherwise find by itself that it is
+ *  missing. It rejects with a VolumeSetupError, or the system's error */
+function volumesFolder(rootDir: string, podUID: string): () => Promise<unknown> {
+  let made: Promise<unknown> | undefined;
+  return () => {
+    made ??= mkdir(volumesDir(rootDir, podUID), { recursive: true, mode: 0o750 });
+    return made;
   };
 }
 

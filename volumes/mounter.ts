@@ -45,6 +45,8 @@ export interface BindOptions {
 
 export interface Mounter {
   readonly syscalls: Syscalls;
+  /** What the process takes off the modes of what it makes; read once. */
+  umask(): Promise<number>;
   /** The agent's mount table now. @throws MountInfoError */
   list(): Promise<readonly MountInfo[]>;
   /** Makes `dir` a tmpfs of its own; one that is there already is left as it is. @throws SyscallError */
@@ -69,6 +71,13 @@ async function isMounted(dir: string, magic: number): Promise<boolean> {
   if (own.dev === parent.dev) return false;
   if ((await statfs(dir)).type === magic) return true;
   throw new VolumeSetupError(`${dir} has another file system mounted on it`);
+}
+
+/** Node's own way to ask changes it for a moment, for all threads.
+ *  Source: proc_pid_status(5), where the line is since 4.7. */
+async function readUmask(): Promise<number> {
+  const line = /^Umask:\s*([0-7]+)$/m.exec(await readFile('/proc/self/status', 'utf8'));
+  return line?.[1] === undefined ? 0o777 : Number.parseInt(line[1], 8);
 }
 
 const octal = (mode: number): string => `0${(mode & 0o7777).toString(8)}`;
@@ -101,8 +110,13 @@ export function createMounter(
     }
   }
 
+  let umask: Promise<number> | undefined;
   return {
     syscalls,
+    umask() {
+      umask ??= readUmask();
+      return umask;
+    },
     list: async () => parseMountInfo(await readFile('/proc/self/mountinfo', 'utf8')),
     async ensureTmpfs(dir, options) {
       if (options.isNew === true || !(await isMounted(dir, TMPFS_MAGIC))) await mountTmpfs(dir, options);

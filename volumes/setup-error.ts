@@ -2,11 +2,13 @@ import { VolumeError } from './types.ts';
 
 /** Why one volume, or one path in it, can't be made ready, in words for the pod's author. */
 export class VolumeSetupError extends Error {
-  readonly reason = 'FailedMount';
+  /** Of the event: `FailedMount`, or `FailedAttachVolume`. */
+  readonly reason: string;
 
-  constructor(message: string, options?: { cause?: unknown }) {
-    super(message, options);
+  constructor(message: string, options: { cause?: unknown; reason?: 'FailedAttachVolume' } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : {});
     this.name = 'VolumeSetupError';
+    this.reason = options.reason ?? 'FailedMount';
   }
 }
 
@@ -36,10 +38,15 @@ export interface VolumeFailure {
   readonly error: Error;
 }
 
-/** One error for all volumes that failed: `volume "cfg": ConfigMap default/app not found; volume "x": …`. */
-export function combineFailures(failures: readonly VolumeFailure[]): VolumeError {
+const reasonOf = (error: Error): string => (error instanceof VolumeSetupError ? error.reason : 'FailedMount');
+
+/** One error for all volumes that failed: `volume "cfg": ConfigMap default/app not found; volume "x": …`.
+ *  @param heldBackMs how long none of them is tried again */
+export function combineFailures(failures: readonly VolumeFailure[], heldBackMs = 0): VolumeError {
   const message = failures.map(({ name, error }) => `volume "${name}": ${error.message}`).join('; ');
   const errors = failures.map(({ error }) => error);
   const cause = errors.length === 1 ? errors[0] : new AggregateError(errors, 'several volumes failed');
-  return new VolumeError(message, { volumes: failures.map(({ name }) => name), cause });
+  const [reason = '', ...others] = new Set(errors.map(reasonOf));
+  const volumes = failures.map(({ name }) => name);
+  return new VolumeError(message, { ...(others.length === 0 ? { reason } : {}), volumes, heldBackMs, cause });
 }

@@ -121,11 +121,18 @@ export interface VolumeManager {
 export class VolumeError extends Error {
   readonly reason: string;
   readonly volumes: readonly string[];
+  /** How long nothing is tried again, in ms; 0 where it may be tried at once. Not in the message, so that the same
+   *  failure has the same words each time. */
+  readonly heldBackMs: number;
 
-  constructor(message: string, options: { reason?: string; volumes: readonly string[]; cause?: unknown }) {
+  constructor(
+    message: string,
+    options: { reason?: string; volumes: readonly string[]; heldBackMs?: number; cause?: unknown },
+  ) {
     super(message, { cause: options.cause });
     this.name = 'VolumeError';
     this.reason = options.reason ?? 'FailedMount';
     this.volumes = options.volumes;
+    this.heldBackMs = options.heldBackMs ?? 0;
   }
 }

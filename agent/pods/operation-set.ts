@@ -12,6 +12,8 @@ export interface Operation<Kind> {
 export interface OperationSetDeps<Kind> {
   readonly clock: Clock;
   readonly backoff: Backoff;
+  /** How long it is of no use to try again after this failure, in ms. Default: as the backoff says. */
+  readonly heldBackMs?: (error: Error) => number;
   /** Called whenever an operation ended, well or badly. */
   readonly onSettled: () => void;
   /** Called for a failure that was not caused by abandoning the operation. */
@@ -74,7 +76,8 @@ export class OperationSet<Kind> {
   #failed({ key, kind }: Pick<Operation<Kind>, 'key' | 'kind'>, signal: AbortSignal, error: Error): void {
     if (signal.aborted) return;
     const nowMs = this.#deps.clock.now();
-    const retryMs = this.#deps.backoff.fail(key, nowMs);
+    const { backoff, heldBackMs } = this.#deps;
+    const retryMs = Math.max(backoff.fail(key, nowMs), heldBackMs?.(error) ?? 0);
     this.#retryAt.set(key, nowMs + retryMs);
     this.#deps.onFailed(kind, error, retryMs);
   }

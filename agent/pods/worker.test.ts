@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { VolumeError } from '#volumes/types.ts';
 import type { PodOperations } from './operations/types.ts';
 import type { RecordChanges } from './record-writer.ts';
 import { podStatus } from './status.ts';
@@ -124,6 +125,22 @@ describe('PodWorker', () => {
     worker.retry();
     await clock.advance(0);
     expect(running()).toHaveLength(1);
+  });
+
+  test('tries volumes again when their own delay is over, with one event for each try', async () => {
+    let tries = 0;
+    const mountVolumes = (): Promise<void> => {
+      tries += 1;
+      const heldBackMs = 30_000;
+      return Promise.reject(new VolumeError('volume "v": no server', { volumes: ['v'], heldBackMs }));
+    };
+    void createWorker({ mountVolumes }).run(new AbortController().signal);
+    await clock.advance(0);
+    await clock.advance(29_999);
+    expect(tries).toBe(1);
+    await clock.advance(1);
+    expect(tries).toBe(2);
+    expect(warnings).toEqual(Array.from({ length: 2 }, () => 'FailedMount: volume "v": no server'));
   });
 
   test('shows why a container could not be started and tries again', async () => {

@@ -7,6 +7,7 @@ import type { Logger } from '#api/kit/logger.ts';
 import { createLoop, type Loop } from '#api/kit/loop.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import { VolumeError } from '#volumes/types.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { PodObservation } from '../observe/types.ts';
 import { afterRestart } from './crash-backoff.ts';
@@ -94,6 +95,7 @@ export class PodWorker {
   #statusIsFinal = false;
   #waiting: ReadonlyMap<string, WaitingReason> = new Map();
   #status: PodStatus | undefined;
+  readonly #unmounted = Promise.withResolvers<void>();
 
   constructor(deps: PodWorkerDeps, start: PodStart) {
     this.#deps = deps;
@@ -110,6 +112,7 @@ export class PodWorker {
     this.#operations = new OperationSet({
       clock: deps.clock,
       backoff: createBackoff(RETRY),
+      heldBackMs: (error) => (error instanceof VolumeError ? error.heldBackMs : 0),
       onSettled: () => this.#loop.wake(),
       onFailed: (kind, error, retryMs) => this.#onFailed(kind, error, retryMs),
     });
@@ -210,6 +213,11 @@ export class PodWorker {
     return this.#removed.signal.aborted;
   }
 
+  /** Of a pod that has ended: resolves when nothing of its volumes is mounted any more. Never rejects. */
+  volumesGone(): Promise<void> {
+    return this.#volumes === 'none' ? Promise.resolve() : this.#unmounted.promise;
+  }
+
   /** Resolves when no operation is under way; those that were abandoned come to an end. Never rejects. */
   settled(): Promise<void> {
     return this.#operations.settled();
@@ -298,6 +306,7 @@ export class PodWorker {
       case 'unmountVolumes':
         await operations.unmountVolumes(pod);
         this.#volumes = 'none';
+        this.#unmounted.resolve();
         return;
       case 'createSandbox':
         return operations.createSandbox(pod, action.attempt, signal);
@@ -348,7 +357,8 @@ export class PodWorker {
     this.#deps.log.warn({ err: error, operation: kind, retryMs }, 'Pod operation failed');
     // Ending things races with their ending by themselves: only what fails again is worth an event.
     const isFirst = retryMs <= RETRY.initialMs;
-    if (!(isFirst && ENDING.has(kind))) this.#deps.warn(FAILURE_REASONS[kind], error.message);
+    const reason = error instanceof VolumeError ? error.reason : FAILURE_REASONS[kind];
+    if (!(isFirst && ENDING.has(kind))) this.#deps.warn(reason, error.message);
     this.#loop.wakeAt(this.#deps.clock.now() + retryMs);
   }
 }

@@ -67,6 +67,7 @@ function fakeMounter(mounts: MountInfo[], unmounted: string[]): SourceRequest['s
         if (index >= 0) mounts.splice(index, 1);
       },
     },
+    umask: async () => 0o022,
     bind: async (_source, target) => void mounts.push(mountInfo(target, 'bind')),
     detach: unserved,
     ensureTmpfs: unserved,

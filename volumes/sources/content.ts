@@ -182,6 +182,7 @@ export async function setUpContent(
   const { syscalls } = mounter;
   // What is in memory waits for no disk.
   const files = place.memory ? DIRECT : POOLED;
-  await writePayload({ syscalls, clock, files }, dir, content.payload, group);
+  const umask = await mounter.umask();
+  await writePayload({ syscalls, clock, files, umask }, dir, content.payload, { ...group, isNew });
   return { hostPath: dir, readOnly: true, seLinuxRelabel: true, changes: content.changes };
 }

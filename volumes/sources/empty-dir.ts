@@ -1,13 +1,13 @@
 /** emptyDir: a directory that lives as long as the pod, on disk, in memory, or in huge pages.
  *  Spec: document 3, 2.3. */
-import { chmod, chown, mkdir, rename, stat } from 'node:fs/promises';
+import { chmod, chown, mkdir, rename, rmdir, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { value } from '#api/meta/quantity.ts';
 import type { Container, EmptyDirVolumeSource, Pod } from '#api/schema/gen/core-v1.ts';
 import { holdDir } from '../held-dir.ts';
 import { groupMode } from '../ownership.ts';
 import { removeTree } from '../remove-tree.ts';
-import { errorCode, unlessCode, VolumeSetupError } from '../setup-error.ts';
+import { errorCode, VolumeSetupError } from '../setup-error.ts';
 import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from './source.ts';
 
 const HUGE_PAGES = 'HugePages';
@@ -99,20 +99,22 @@ async function exists(dir: string): Promise<boolean> {
  *  and what the pod did to its permissions since then stays. */
 async function makeOnDisk(request: SourceRequest, dir: string): Promise<void> {
   const { countFolder } = request.services.emptyDirs ?? {};
-  if (!(await exists(dir))) await makeNew(request, dir);
+  const path = join(dirname(dir), `.${basename(dir)}.new`);
+  const made = await mkdir(path, { recursive: true, mode: 0o750 });
+  // Where the folder around it was made just now too, nothing can be there.
+  const isFirst = made !== undefined && made.length < path.length;
+  if (!isFirst && (await exists(dir))) await rmdir(path);
+  else await finish(request, path, dir, made === undefined);
   // Before anything is in it; and again after a restart, which only takes note of it.
   await countFolder?.(dir);
 }
 
-async function makeNew(request: SourceRequest, dir: string): Promise<void> {
-  await mkdir(dirname(dir), { recursive: true, mode: 0o750 });
-  const name = `.${basename(dir)}.new`;
-  const path = join(dirname(dir), name);
-  if (!(await unlessCode(['EEXIST'], () => mkdir(path, 0o700)))) {
-    // Left by an agent that ended in between.
-    await using parent = await holdDir(dirname(dir));
-    await removeTree(request.services.mounter.syscalls, parent, name);
-    await mkdir(path, 0o700);
+/** @param isLeft the new one is of an agent that ended in between */
+async function finish(request: SourceRequest, path: string, dir: string, isLeft: boolean): Promise<void> {
+  if (isLeft) {
+    await using parent = await holdDir(dirname(path));
+    await removeTree(request.services.mounter.syscalls, parent, basename(path));
+    await mkdir(path, 0o750);
   }
   if (request.fsGroup !== undefined) await chown(path, 0, request.fsGroup);
   await chmod(path, rootMode(request));
