@@ -7,6 +7,7 @@ import { type CreateReview, createReviews, type Reviews } from '../server/node/r
 import { watchFiles } from '../server/node/watched-files.ts';
 import { attachUrl, execUrl, portForwardUrl, runningContainer } from '../server/stream-urls.ts';
 import type { Base } from './base.ts';
+import type { CollectionSide } from './collection-side.ts';
 import type { NodeStatsParts } from './node-stats.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
@@ -16,12 +17,14 @@ import { servingTls } from './serving-tls.ts';
 /** The system's logs, which `/logs/` shows. */
 const SYSTEM_LOGS = '/var/log';
 
+type NodeServerParts = Pick<PodSide, 'manager' | 'probes'> & Pick<CollectionSide, 'collectedImages'>;
+
 /** @param access what the API server is for; undefined where there is none
  *  @throws Error for a file that can't be read, or an address that is taken */
 export async function startNode(
   base: Base,
   runtimeSide: RuntimeSide,
-  podSide: PodSide,
+  podSide: NodeServerParts,
   access: ServerAccess | undefined,
   stats: NodeStatsParts,
 ): Promise<NodeServer> {
@@ -54,7 +57,7 @@ export async function startNode(
 async function serverDeps(
   base: Base,
   runtimeSide: RuntimeSide,
-  { manager, probes }: PodSide,
+  { manager, probes, collectedImages }: NodeServerParts,
   serverAccess: ServerAccess | undefined,
   stats: NodeStatsParts,
 ): Promise<NodeServerDeps> {
@@ -94,6 +97,7 @@ async function serverDeps(
     },
     collect: stats.collect,
     cadvisor: stats.cadvisor,
+    collectedImages,
   };
 }
 

@@ -46,7 +46,9 @@ export async function runParts(
   const podSide = await createPodSide(base, runtimeSide, apiSide?.parts);
   const disk = createDiskSide(base, { ...podSide, drivers: csiMeasure(base, podSide) });
   const collection = createCollectionSide(base, runtimeSide, podSide);
-  const servers = await startServers(base, runtimeSide, { ...podSide, disk: disk.usage }, apiSide?.access);
+  const { collectedImages } = collection;
+  const served = { ...podSide, disk: disk.usage, collectedImages };
+  const servers = await startServers(base, runtimeSide, served, apiSide?.access);
   const beside = await up();
   const work = Promise.all([
     runAll(base, runtimeSide, podSide, collection, stop),

@@ -14,6 +14,7 @@ import { attachUrl, execUrl, portForwardUrl } from '../server/stream-urls.ts';
 import { parseKindWord } from '../sources/applied.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
+import type { CollectionSide } from './collection-side.ts';
 import type { NodeStatsParts, NodeStatsSources } from './node-stats.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
@@ -31,7 +32,7 @@ export interface ServerAccess {
 export async function startServers(
   base: Base,
   runtimeSide: RuntimeSide,
-  podSide: PodSide & Pick<NodeStatsSources, 'disk'>,
+  podSide: PodSide & Pick<NodeStatsSources, 'disk'> & Pick<CollectionSide, 'collectedImages'>,
   access?: ServerAccess,
 ): Promise<readonly Pick<RunningServer, 'close'>[]> {
   const { config, log } = base;

@@ -1,11 +1,18 @@
 /** `/metrics`, `/metrics/resource`, `/metrics/cadvisor` and `/metrics/probes`, in the field's names. */
-import { createMetricsRegistry, METRICS_CONTENT_TYPE, type MetricsRegistry } from '#api/kit/metrics.ts';
+import {
+  type CounterSeries,
+  createMetricsRegistry,
+  METRICS_CONTENT_TYPE,
+  type MetricsRegistry,
+} from '#api/kit/metrics.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Summary } from '#api/schema/gen/stats-v1alpha1.ts';
+import type { CollectedImages } from '../../gc/image-remover.ts';
 import type { ObservedContainer, ObservedSandbox } from '../../observe/types.ts';
 import type { ProbeCount } from '../../probes/counts.ts';
 import type { ProbeKind } from '../../probes/probe-state.ts';
 import type { NodeAnswer, NodeEndpoint } from './endpoint.ts';
+import { logMetrics } from './stats/log-metrics.ts';
 import { resourceMetrics } from './stats/resource-metrics.ts';
 import type { CollectSummary } from './stats/summary.ts';
 import { volumeMetrics } from './stats/volume-metrics.ts';
@@ -17,6 +24,8 @@ export interface MetricsDeps {
   readonly sandboxes: () => readonly ObservedSandbox[];
   readonly containers: () => readonly ObservedContainer[];
   readonly probes: () => readonly ProbeCount[];
+  /** Images that were removed since the start. */
+  readonly collectedImages: () => readonly CollectedImages[];
 }
 
 export interface MetricsOptions {
@@ -25,10 +34,12 @@ export interface MetricsOptions {
   readonly prefix: string;
 }
 
+const raise = (series: CounterSeries, total: number): void => series.inc(total - series.value);
+
 /** Open to whoever serves without asking too. */
 function addAgentMetrics(
   registry: MetricsRegistry,
-  { sandboxes, containers }: MetricsDeps,
+  { sandboxes, containers, collectedImages }: MetricsDeps,
   { nodeName, prefix }: MetricsOptions,
 ): void {
   const pods = registry.gauge({
@@ -44,7 +55,21 @@ function addAgentMetrics(
     .gauge({ name: `${prefix}_node_name`, help: "The node's name. The count is always 1.", labels: ['node'] })
     .with(nodeName)
     .set(1);
+  const images = registry.counter({
+    name: `${prefix}_image_garbage_collected_total`,
+    help: 'Total number of images garbage collected, because their disk filled up or under pressure',
+    labels: ['reason'],
+  });
+  const freed = registry.counter({
+    name: `${prefix}_image_garbage_collected_bytes_total`,
+    help: 'Total size of images garbage collected in bytes, as the runtime tells it',
+    labels: ['reason'],
+  });
   registry.onCollect(() => {
+    for (const { reason, images: count, bytes } of collectedImages()) {
+      raise(images.with(reason), count);
+      raise(freed.with(reason), bytes);
+    }
     pods.with().set(sandboxes().filter(({ ready }) => ready).length);
     const all = containers();
     for (const state of ['created', 'running', 'exited', 'unknown']) {
@@ -69,8 +94,7 @@ function addProcessMetrics(registry: MetricsRegistry): void {
   start.with().set(Math.round(Date.now() / 1000 - process.uptime()));
   registry.onCollect(() => {
     const { user, system } = process.cpuUsage();
-    const series = cpu.with();
-    series.inc((user + system) / 1_000_000 - series.value);
+    raise(cpu.with(), (user + system) / 1_000_000);
     memory.with().set(process.memoryUsage.rss());
   });
 }
@@ -96,8 +120,13 @@ export function probeMetrics(counts: readonly ProbeCount[]): string {
   return registry.text();
 }
 
-const summaryOf = ({ collect }: MetricsDeps): Promise<Summary | undefined> =>
-  collect('totals').catch(() => undefined);
+async function summaryOf({ collect }: MetricsDeps): Promise<Summary | undefined> {
+  try {
+    return await collect('totals');
+  } catch {
+    return undefined; // the rest is still worth telling
+  }
+}
 
 export function metricsEndpoint(deps: MetricsDeps, options: MetricsOptions): NodeEndpoint {
   const registry = createMetricsRegistry();
@@ -109,8 +138,11 @@ export function metricsEndpoint(deps: MetricsDeps, options: MetricsOptions): Nod
     methods: ['GET'],
     async handle({ rest }) {
       switch (rest.join('/')) {
-        case '':
-          return answer(registry.text() + volumeMetrics(await summaryOf(deps), options.prefix));
+        case '': {
+          const summary = await summaryOf(deps);
+          const { prefix } = options;
+          return answer(registry.text() + volumeMetrics(summary, prefix) + logMetrics(summary, prefix));
+        }
         case 'resource':
           return answer(resourceMetrics(await summaryOf(deps)));
         case 'cadvisor':

@@ -107,6 +107,7 @@ async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
     cadvisor: nothing,
     setVerbosity: (verbosity) => void verbosities.push(verbosity),
     probes: () => [],
+    collectedImages: () => [{ reason: 'space', images: 2, bytes: 300 }],
   };
   const server = await startNodeServer(deps, { ...options, ...more });
   servers.push(server);
@@ -239,6 +240,13 @@ describe('startNodeServer', () => {
     expect((await ask(port, '/healthz?verbose', { identity }))[1]).toBe(
       '[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n',
     );
+  });
+
+  test('counts the images that it removed', async () => {
+    const { port } = await start();
+    const [, text] = await ask(port, '/metrics', { identity: client(authority) });
+    expect(text).toContain('agent_image_garbage_collected_total{reason="space"} 2\n');
+    expect(text).toContain('agent_image_garbage_collected_bytes_total{reason="space"} 300\n');
   });
 
   test('speaks no older TLS than it may', async () => {
