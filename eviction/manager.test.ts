@@ -151,7 +151,7 @@ test('over any thousand schedules: one at a time, only when it helps, and no fla
             withoutCache >= 100 || before.pods.every(({ critical }) => critical) || ended === 1,
           'ends no critical pod': world.orders.every((order) => !order.pod.critical),
           'keeps the condition for its time':
-            nowMs - lastShortMs >= TRANSITION_MS || world.manager.conditions().has('MemoryPressure'),
+            nowMs - lastShortMs >= TRANSITION_MS || world.manager.standing().conditions.has('MemoryPressure'),
         };
         expect(Object.entries(promises).filter(([, kept]) => !kept)).toEqual([]);
       }

@@ -32,6 +32,10 @@ export interface EvictionDeps<T> {
   readonly enforceLimits?: (signal: AbortSignal) => Promise<boolean>;
   /** Told when the conditions are others. */
   readonly conditionsChanged: (conditions: ReadonlySet<PressureCondition>) => void;
+  /** Told before anything is won back. */
+  readonly thresholdMet?: (short: Signal) => void;
+  /** Told after each look, when it is known whether anything is short. */
+  readonly looked?: () => void;
 }
 
 export interface EvictionOptions {
@@ -44,8 +48,17 @@ export interface EvictionOptions {
   readonly periodMs: number;
 }
 
+/** How things stand, for those who show it. */
+export interface EvictionStanding {
+  readonly thresholds: readonly Threshold[];
+  /** Thresholds that were met at the last look. */
+  readonly met: ReadonlySet<Threshold>;
+  readonly observations: Observations;
+  readonly conditions: ReadonlySet<PressureCondition>;
+}
+
 export interface EvictionManager {
-  readonly conditions: () => ReadonlySet<PressureCondition>;
+  readonly standing: () => EvictionStanding;
   /** Looks as soon as possible: something may have run short. */
   readonly wake: () => void;
   readonly run: (signal: AbortSignal) => Promise<void>;
@@ -53,8 +66,8 @@ export interface EvictionManager {
   readonly look: (signal: AbortSignal) => Promise<boolean>;
 }
 
-/** After an eviction the next look comes at once, but figures need a moment to be others. */
-const AFTER_EVICTION_MS = 1000;
+/** Between looks that come early, in ms: after an eviction, figures need a moment to be others. */
+const LEAST_WAIT_MS = 1000;
 
 export function createEvictionManager<T>(deps: EvictionDeps<T>, options: EvictionOptions): EvictionManager {
   const { clock, log } = deps;
@@ -74,15 +87,28 @@ export function createEvictionManager<T>(deps: EvictionDeps<T>, options: Evictio
     const assessment = assess(state, { nowMs, thresholds, observations, transitionMs });
     ({ state } = assessment);
     setConditions(assessment.conditions);
+    deps.looked?.();
     if ((await deps.enforceLimits?.(signal)) === true) return true;
-    const [worst] = assessment.pressing;
-    return worst !== undefined && relieve(worst, signal);
+    for (const threshold of assessment.pressing) {
+      if (await relieve(threshold, signal)) return true;
+    }
+    return false;
+  }
+
+  /** A condition is looked at again when it may end. */
+  function waitMs(): number {
+    const { transitionMs, periodMs } = options;
+    if (conditions.size === 0) return periodMs;
+    const nowMs = clock.monotonic();
+    const ends = [...conditions].map((one) => (state.conditionSeenAtMs.get(one) ?? nowMs) + transitionMs);
+    return Math.min(periodMs, Math.max(LEAST_WAIT_MS, Math.min(...ends) - nowMs));
   }
 
   /** @returns whether a pod was evicted */
   async function relieve(threshold: Threshold, signal: AbortSignal): Promise<boolean> {
     const { signal: short } = threshold;
-    log.warn({ signal: short }, `The node is short of ${SIGNAL_FACTS[short].resource}`);
+    log.warn({ signal: short, of: SIGNAL_FACTS[short].resource }, 'The node ran short');
+    deps.thresholdMet?.(short);
     await deps.reclaim(short, signal);
     signal.throwIfAborted();
     const observations = await deps.observe(signal);
@@ -112,12 +138,18 @@ export function createEvictionManager<T>(deps: EvictionDeps<T>, options: Evictio
 
   const loop = createLoop({
     clock,
-    step: async (signal) => clock.now() + ((await look(signal)) ? AFTER_EVICTION_MS : options.periodMs),
+    step: async (signal) => {
+      const evicted = await look(signal);
+      return clock.now() + (evicted ? LEAST_WAIT_MS : waitMs());
+    },
     onError: (error) => log.error({ err: asError(error) }, 'Signals of the node could not be looked at'),
   });
 
   return {
-    conditions: () => conditions,
+    standing: () => {
+      const { met, observations } = state;
+      return { thresholds: options.thresholds, met, observations, conditions };
+    },
     wake: () => loop.wake(),
     look,
     async run(signal) {

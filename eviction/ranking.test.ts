@@ -102,7 +102,7 @@ test('the reason says what was short, by how much, and who used more than asked 
   });
   const shortage = { signal: 'memory.available', available: 90 * 2 ** 20, least: 100 * 2 ** 20 } as const;
   expect(explain(shortage, evicted)).toBe(
-    'The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi. Container hog was using 50Mi, request is 20Mi.',
+    'The node was low on resource: memory. Threshold quantity: 100Mi, available: 90Mi. Container hog was using 50Mi, which exceeds its request of 20Mi.',
   );
   expect(explain({ signal: 'pid.available', available: 1, least: 2 }, evicted)).toBe(
     'The node was low on resource: pids. Threshold quantity: 2, available: 1.',

@@ -74,6 +74,9 @@ export function formatAmount(signal: Signal, amount: number): string {
   return `${whole}${units[unit]}`;
 }
 
+/** How messages begin of pods that were evicted because the node was short of something. */
+export const NODE_WAS_LOW = 'The node was low on resource: ';
+
 /** What was too little, for the message. */
 export interface Shortage {
   readonly signal: Signal;
@@ -82,7 +85,8 @@ export interface Shortage {
   readonly least: number;
 }
 
-/** Why this pod was evicted: what the node was short of, by how much, and who used more than it asked for. */
+/** Why this pod was evicted, in upstream's words: what the node was short of, by how much, and who used more than it
+ *  asked for. */
 export function explain(shortage: Shortage, evicted: Candidate<unknown>): string {
   const { signal, available, least } = shortage;
   const { resource, scarce } = SIGNAL_FACTS[signal];
@@ -92,7 +96,7 @@ export function explain(shortage: Shortage, evicted: Candidate<unknown>): string
     : [];
   const parts = guilty.map(
     ({ name, used = 0, requested }) =>
-      `Container ${name} was using ${formatAmount(signal, used)}, request is ${formatAmount(signal, requested)}.`,
+      `Container ${name} was using ${formatAmount(signal, used)}, which exceeds its request of ${formatAmount(signal, requested)}.`,
   );
-  return [`The node was low on resource: ${resource}.`, amounts, ...parts].join(' ');
+  return [`${NODE_WAS_LOW}${resource}.`, amounts, ...parts].join(' ');
 }

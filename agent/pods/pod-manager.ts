@@ -145,13 +145,20 @@ export class PodManager {
     return [...this.#slots.values()].flatMap(({ active }) => active?.worker ?? []);
   }
 
-  /** Ends a pod that takes more than it may. It stays to be seen, and does not run again under this version.
+  /** Ends a pod that takes more than it may or than there is. It stays to be seen, and does not run again under this
+   *  version unless it is renewed.
    *  Resolves when it is kept that it has ended. */
   async evict(podUID: string, message: string, gracePeriodSeconds: number): Promise<void> {
     const worker = this.workers().find(({ pod }) => pod.metadata?.uid === podUID);
     if (worker === undefined) return;
     this.#deps.warned?.(worker.pod, EVICTED, message);
     await worker.finish({ phase: 'Failed', reason: EVICTED, message, gracePeriodSeconds });
+  }
+
+  /** Lets a pod that has ended start again from nothing, as if it had just come. */
+  renew(podUID: string): void {
+    const worker = this.workers().find(({ pod }) => pod.metadata?.uid === podUID);
+    if (worker !== undefined) worker.remove(gracePeriodSeconds(worker.pod));
   }
 
   #slotOf(pod: Pod): Slot {

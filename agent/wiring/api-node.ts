@@ -34,6 +34,14 @@ export function createApiNode(
   const registration = createNodeRegistration(
     {
       volumesInUse: (told) => volumes?.names(told),
+      pressure: () => {
+        const short = base.pressure.conditions();
+        return {
+          memory: short.has('MemoryPressure'),
+          disk: short.has('DiskPressure'),
+          pid: short.has('PIDPressure'),
+        };
+      },
       reported: ({ status }) => volumes?.reported(status?.volumesInUse ?? []),
       api,
       heartbeat,
@@ -70,6 +78,7 @@ export function createApiNode(
         inUse.onChange(() => registration.wake()),
         registration.onChange((found) => inUse.attached(found?.status?.volumesAttached ?? [])),
         base.events.onEvent(sink.take),
+        base.pressure.onChange(() => registration.wake()),
         connection.onStateChange(() => registration.runtimeChanged()),
       ];
       await Promise.all([registration.run(signal), sink.run(signal)]);

@@ -9,6 +9,7 @@ import { createEventRecorder, type EventRecorder } from '../events/recorder.ts';
 import { createTidy } from '../node/memory-tidier.ts';
 import { hostAddresses, instanceId } from '../node/node-facts.ts';
 import { loadNodeSettings } from '../node/node-settings.ts';
+import { createNodePressure, type NodePressure } from '../node/pressure.ts';
 import { type Changes, createChanges } from '../pods/changes.ts';
 import type { NodeSettings } from '../pods/operations/deps.ts';
 
@@ -23,6 +24,8 @@ export interface Base {
   readonly events: EventRecorder;
   /** Of pods, for those who follow them. */
   readonly changes: Changes;
+  /** What the node is short of. */
+  readonly pressure: NodePressure;
   readonly origins: Origins;
   /** Gives back memory that the process doesn't need. */
   readonly tidy: () => void;
@@ -43,6 +46,20 @@ export async function createBase(
   const events = createEventRecorder({ clock, log, node, vocabulary });
   const changes = createChanges();
   const tidy = createTidy();
+  const pressure = createNodePressure();
   const setVerbosity = (verbosity: number): void => log.setVerbosity?.(verbosity);
-  return { config, vocabulary, clock, log, node, settings, events, changes, origins, tidy, setVerbosity };
+  return {
+    config,
+    vocabulary,
+    clock,
+    log,
+    node,
+    settings,
+    events,
+    changes,
+    pressure,
+    origins,
+    tidy,
+    setVerbosity,
+  };
 }

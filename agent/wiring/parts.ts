@@ -8,6 +8,7 @@ import { runAll } from './background.ts';
 import type { Base } from './base.ts';
 import { createCollectionSide } from './collection-side.ts';
 import { createDiskSide } from './disk-side.ts';
+import { createEvictionSide } from './eviction-side.ts';
 import { createPodSide, type PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import { startServers } from './servers.ts';
@@ -46,6 +47,7 @@ export async function runParts(
   const podSide = await createPodSide(base, runtimeSide, apiSide?.parts);
   const disk = createDiskSide(base, { ...podSide, drivers: csiMeasure(base, podSide) });
   const collection = createCollectionSide(base, runtimeSide, podSide);
+  const eviction = createEvictionSide(base, runtimeSide, { ...podSide, collection, disk: disk.usage });
   const { collectedImages } = collection;
   const served = { ...podSide, disk: disk.usage, collectedImages };
   const servers = await startServers(base, runtimeSide, served, apiSide?.access);
@@ -54,6 +56,7 @@ export async function runParts(
     runAll(base, runtimeSide, podSide, collection, stop),
     apiSide?.run(podSide, stop),
     disk.run(stop),
+    eviction.run(stop),
   ]);
   // Work that ends with a fault ends the agent, to be started again; its pods run on.
   await Promise.race([aborted(stop), work]);

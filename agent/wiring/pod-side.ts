@@ -41,6 +41,7 @@ import type { Base } from './base.ts';
 import { createPodCgroupsOf } from './cgroup-side.ts';
 import { createCsiSide } from './csi-side.ts';
 import { createEmptyDirs } from './empty-dirs.ts';
+import { createPressureRefusal, type PressureRefusal } from './pressure-refusal.ts';
 import { createResourceSide } from './resource-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import type { ServerParts } from './server-parts.ts';
@@ -212,7 +213,7 @@ function createManager(
       await claims.release(podUID);
       resources.release(podUID);
     },
-    refuse: createRefuse(limits, server, resources),
+    refuse: createRefuse(limits, server, resources, createPressureRefusal(base)),
     adopted: (pod) => resources.adopt(pod),
     warned: (pod, reason, message) => event(pod, 'Warning', reason, message),
     ...(server === undefined ? {} : { ended: server.ended }),
@@ -230,8 +231,11 @@ function createRefuse(
   limits: AdmissionLimits,
   server: ServerParts | undefined,
   resources: Pick<ResourceManagers, 'admit'>,
+  underPressure: PressureRefusal,
 ): PodManagerDeps['refuse'] {
   return (source, others) => {
+    const short = underPressure(source);
+    if (short !== undefined) return short;
     const own = refusal(
       source.pod,
       others.map(({ pod }) => pod),

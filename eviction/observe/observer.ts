@@ -37,6 +37,8 @@ export interface SignalObserver {
   readonly observe: (signal: AbortSignal) => Promise<Observations>;
   /** By which the kernel can be asked to watch memory itself. */
   readonly memoryLooks: () => ReadonlyMap<Signal, MemoryLook>;
+  /** Calls the listener after each time. @returns a function that ends this */
+  readonly onObserved: (listener: () => void) => () => void;
 }
 
 type Amounts = Pick<Observation, 'available' | 'capacity'>;
@@ -65,6 +67,7 @@ export function createSignalObserver(deps: SignalObserverDeps, signals: Readonly
   const groups = new Set([...signals].map((signal) => GROUP_OF[signal]));
   const failing = new Set<Group>();
   const looks = new Map<Signal, MemoryLook>();
+  const listeners = new Set<() => void>();
   let hierarchy: Promise<MemoryHierarchy | undefined> | undefined;
 
   function memoryHierarchy(): Promise<MemoryHierarchy | undefined> {
@@ -130,8 +133,13 @@ export function createSignalObserver(deps: SignalObserverDeps, signals: Readonly
 
   return {
     memoryLooks: () => looks,
+    onObserved(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
     async observe(signal) {
       const measured = await Promise.all([...groups].map((group) => measure(group, signal)));
+      for (const listener of listeners) listener();
       return new Map(measured.flat());
     },
   };

@@ -14,7 +14,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     },
     inFile: true,
     flags: [{ name: 'eviction-hard', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Thresholds that evict at once, such as memory.available<1Gi,nodefs.available<10%.',
   },
   {
@@ -24,7 +24,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     default: {},
     inFile: true,
     flags: [{ name: 'eviction-soft', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Thresholds that evict when they have held for their grace period.',
   },
   {
@@ -34,7 +34,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     default: {},
     inFile: true,
     flags: [{ name: 'eviction-soft-grace-period', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'How long each soft threshold must hold, such as memory.available=1m30s.',
   },
   {
@@ -44,7 +44,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     default: {},
     inFile: true,
     flags: [{ name: 'eviction-minimum-reclaim', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Least amount to win back when a resource is under pressure, such as imagefs.available=2Gi.',
   },
   {
@@ -54,7 +54,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     default: '5m0s',
     inFile: true,
     flags: [{ name: 'eviction-pressure-transition-period', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Wait before a pressure condition is left.',
   },
   {
@@ -64,7 +64,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
     default: 0,
     inFile: true,
     flags: [{ name: 'eviction-max-pod-grace-period', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Longest grace period in seconds of a soft eviction; negative leaves it to the pod.',
   },
   {
@@ -77,7 +77,7 @@ export const EVICTION_SETTINGS: readonly Setting[] = [
       { name: 'experimental-kernel-memcg-notification', deprecated: 'config-file', inSpec: true },
       { name: 'kernel-memcg-notification', deprecated: 'config-file', inSpec: true },
     ],
-    acted: false,
+    acted: true,
     help: 'Let the kernel signal memory thresholds in place of polling.',
   },
   {

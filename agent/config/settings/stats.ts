@@ -9,8 +9,8 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'duration',
     default: '10s',
     flags: [{ name: 'housekeeping-interval' }],
-    acted: false,
-    help: 'Interval between two looks at the containers.',
+    acted: true,
+    help: 'Interval between two looks at what the node may run short of.',
   },
   {
     key: 'globalHousekeepingInterval',

@@ -1,0 +1,77 @@
+/** A node short of memory: whom it ends, whom it takes on, and what it tells of that. Nothing is really short on the
+ *  machine of the test: thresholds are above what there is. */
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import type { PodSpec } from '#api/schema/gen/core-v1.ts';
+import { isReady, type TestAgent } from '../../testing/agent.ts';
+import { eventually } from '../../testing/wait.ts';
+import { holds, pod, sh } from '../lifecycle/support.ts';
+import { evicted, isEvicted, nodeTells, startAgent } from './support.ts';
+
+let agent: TestAgent;
+beforeAll(async () => {
+  agent = await startAgent({ endpoint: inject('criEndpoint'), flags: [] });
+});
+afterAll(() => agent[Symbol.asyncDispose]());
+
+/** Writes so much into memory, and stays. */
+const hog = (name: string, mebibytes: number, resources = {}, more: Partial<PodSpec> = {}): string =>
+  pod(name, {
+    volumes: [{ name: 'memory', emptyDir: { medium: 'Memory' } }],
+    containers: [
+      sh('c', `dd if=/dev/zero of=/memory/x bs=1M count=${mebibytes}; sleep 1000`, {
+        volumeMounts: [{ name: 'memory', mountPath: '/memory' }],
+        readinessProbe: {
+          exec: { command: ['sh', '-c', `[ $(stat -c %s /memory/x) = ${mebibytes * 2 ** 20} ]`] },
+          periodSeconds: 1,
+        },
+        resources,
+      }),
+    ],
+    ...more,
+  });
+
+test('pods end in the order of what they use beyond their requests, critical ones never', async () => {
+  const memory = '64Mi';
+  await agent.put('sure.json', hog('sure', 20, { limits: { memory, cpu: '100m' } }));
+  await agent.put('within.json', hog('within', 30, { requests: { memory } }));
+  await agent.put('beyond.json', hog('beyond', 50, { requests: { memory: '10Mi' } }));
+  await agent.put('loose.json', hog('loose', 20));
+  await agent.put('vital.json', hog('vital', 60, {}, { priorityClassName: 'system-node-critical' }));
+  const names = ['sure', 'within', 'beyond', 'loose', 'vital'];
+  for (const name of names) await agent.waitFor(name, isReady);
+
+  await agent.stop();
+  await agent.start(['--eviction-hard=memory.available<99%']);
+  const order = await eventually(
+    async () => {
+      const found = await evicted(agent);
+      return found.length === 4 && found;
+    },
+    { timeoutMs: 30_000, what: 'four pods are evicted' },
+  );
+  expect(order).toEqual(['beyond', 'loose', 'within', 'sure']);
+  const { status } = await agent.waitFor('beyond', isEvicted);
+  expect(status?.message).toMatch(
+    /^The node was low on resource: memory\. Threshold quantity: \S+, available: \S+\. Container c was using \d+[KMG]i, which exceeds its request of 10Mi\.$/,
+  );
+  expect((await nodeTells(agent, 'EvictionThresholdMet')).message).toBe('Attempting to reclaim memory');
+  await nodeTells(agent, 'NodeHasInsufficientMemory');
+  await holds(async () => (await agent.pod('vital'))?.status?.phase === 'Running', 1500);
+}, 60_000);
+
+test('while it is short it takes on no pods that ask for nothing, but critical ones', async () => {
+  await agent.put('late.json', hog('late', 1));
+  const { status } = await agent.waitFor('late', isEvicted);
+  expect(status?.message).toBe('The node had condition: [MemoryPressure]. ');
+  await agent.put('needed.json', hog('needed', 1, {}, { priorityClassName: 'system-node-critical' }));
+  await agent.waitFor('needed', isReady);
+});
+
+test('on a node without a server, pods come back when nothing is short any more', async () => {
+  await agent.stop();
+  await agent.start();
+  for (const name of ['sure', 'within', 'beyond', 'loose', 'late']) {
+    const { status } = await agent.waitFor(name, isReady);
+    expect(status?.containerStatuses?.[0]?.restartCount).toBe(0);
+  }
+}, 60_000);
