@@ -17,13 +17,8 @@ import {
   ResourceRefusal,
 } from './contract.ts';
 import { requestsOf } from './requests.ts';
-import {
-  decideTopology,
-  type NodeMask,
-  type ProviderHints,
-  type TopologyHint,
-  type TopologyPolicy,
-} from './topology/hints.ts';
+import { decideTopology, type ProviderHints, type TopologyHint } from './topology/hints.ts';
+import type { TopologySettings } from './topology/topology-settings.ts';
 
 export interface ManagersDeps {
   /** In the order in which they are asked. */
@@ -31,15 +26,8 @@ export interface ManagersDeps {
   readonly log: Logger;
   readonly held?: (podUID: string, container: string) => HeldResources;
   readonly most?: () => HeldResources;
-  /** Further metrics. */
-  readonly addMetrics?: (registry: MetricsRegistry) => void;
-}
-
-export interface ManagersOptions {
-  readonly policy: TopologyPolicy;
-  readonly scope: 'container' | 'pod';
-  /** Every memory node of the machine. */
-  readonly nodes: NodeMask;
+  /** To which the providers add theirs; one of its own unless given. */
+  readonly registry?: MetricsRegistry;
 }
 
 const NOTHING_HELD: HeldResources = { cpus: [], memory: [] };
@@ -61,7 +49,7 @@ class NotTogetherError extends ResourceRefusal {
 /** Books everything that the pod's containers ask for, one after the other. */
 function createBooking(
   providers: readonly ResourceProvider[],
-  { policy, scope, nodes }: ManagersOptions,
+  { policy, scope, nodes }: TopologySettings,
 ): (pod: Pod) => void {
   const decide = (hintsOf: (provider: ResourceProvider) => ProviderHints): TopologyHint => {
     const { hint, admit } = decideTopology(policy, providers.map(hintsOf), nodes);
@@ -100,11 +88,10 @@ function countAdmissions(registry: MetricsRegistry): AdmissionCounts {
   return { asked: () => asked.with().inc(), refused: () => refused.with().inc() };
 }
 
-export function createResourceManagers(deps: ManagersDeps, options: ManagersOptions): ResourceManagers {
+export function createResourceManagers(deps: ManagersDeps, options: TopologySettings): ResourceManagers {
   const { providers, log } = deps;
-  const registry = createMetricsRegistry();
+  const registry = deps.registry ?? createMetricsRegistry();
   const { asked, refused } = countAdmissions(registry);
-  deps.addMetrics?.(registry);
 
   const bookAll = createBooking(providers, options);
   const release = (podUID: string): void => {

@@ -87,7 +87,7 @@ export async function createPodSide(
   const { options: emptyDirs, quotas } = await createEmptyDirs(base);
   const csi = createCsiSide(base, objects, server);
   const volumes = createVolumes(base, { server, objects, objectsOf, csi, run, emptyDirs });
-  const resources = await createResourceSide(base);
+  const resources = await createResourceSide(base, runtimeSide);
   const records = createRecordStore(join(rootDir, 'pods'));
   const memory = createProbeMemory({ log }, join(rootDir, 'pods'));
   const execs = createExecCalls({ runtime: runtimeSide.connection.runtime, clock });

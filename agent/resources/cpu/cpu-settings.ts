@@ -1,0 +1,107 @@
+/** What the configuration asks of the CPU manager. Pure.
+ *  Source: upstream's CPU manager policy options and reservations, release 1.24. */
+import { addQuantities, milliValue } from '#api/meta/quantity.ts';
+import { featureEnabled } from '../../config/feature-gates.ts';
+import type { AgentConfig } from '../../config/gen/config.ts';
+import { ResourceStateError } from '../state/state-error.ts';
+import { takeDistributed, takePacked } from './assign.ts';
+import { type CpuSet, formatCpuSet, parseCpuSet } from './cpu-set.ts';
+import type { StaticOptions, StaticPolicy } from './static-policy.ts';
+import { type CpuTopology, threadsPerCore } from './topology.ts';
+
+export type CpuSettingsConfig = Pick<
+  AgentConfig,
+  | 'cpuManagerPolicy'
+  | 'cpuManagerPolicyOptions'
+  | 'reservedSystemCPUs'
+  | 'systemReserved'
+  | 'platReserved'
+  | 'featureGates'
+>;
+
+export function cpuManagerPolicy(config: CpuSettingsConfig): 'none' | 'static' {
+  return featureEnabled(config, 'CPUManager') && config.cpuManagerPolicy === 'static' ? 'static' : 'none';
+}
+
+/** Option to the gate that lets it be used. */
+const OPTION_GATES = {
+  'full-pcpus-only': 'CPUManagerPolicyBetaOptions',
+  'distribute-cpus-across-numa': 'CPUManagerPolicyAlphaOptions',
+} as const;
+
+const OPTIONS = 'cpuManagerPolicyOptions';
+const isOption = (name: string): name is keyof typeof OPTION_GATES => Object.hasOwn(OPTION_GATES, name);
+
+/** @throws ResourceStateError for an option that there is not, that its gate keeps away, or that is no boolean */
+export function staticOptions(config: CpuSettingsConfig): StaticOptions {
+  const given = Object.entries(config.cpuManagerPolicyOptions);
+  if (given.length > 0 && !featureEnabled(config, 'CPUManagerPolicyOptions')) {
+    throw new ResourceStateError(`${OPTIONS}: feature gate CPUManagerPolicyOptions is off`);
+  }
+  if (given.length > 0 && cpuManagerPolicy(config) === 'none') {
+    throw new ResourceStateError(`${OPTIONS}: the CPU manager policy none has no options`);
+  }
+  const chosen = new Set<string>();
+  for (const [name, text] of given) {
+    if (!isOption(name)) {
+      throw new ResourceStateError(
+        `${OPTIONS}: ${name} is not one of ${Object.keys(OPTION_GATES).join(', ')}`,
+      );
+    }
+    const gate = OPTION_GATES[name];
+    if (!featureEnabled(config, gate)) {
+      throw new ResourceStateError(`${OPTIONS}: ${name} needs feature gate ${gate}`);
+    }
+    if (!/^(?:1|t|true|0|f|false)$/i.test(text)) {
+      throw new ResourceStateError(`${OPTIONS}: ${name} must be true or false, not ${JSON.stringify(text)}`);
+    }
+    if (/^(?:1|t|true)$/i.test(text)) chosen.add(name);
+  }
+  return {
+    fullPcpusOnly: chosen.has('full-pcpus-only'),
+    distributeAcrossNuma: chosen.has('distribute-cpus-across-numa'),
+  };
+}
+
+/** Whole processors that the reservations come to, rounded up. */
+export function reservedCount({ systemReserved, platReserved }: CpuSettingsConfig): number {
+  const sum = addQuantities(systemReserved['cpu'] ?? '0', platReserved['cpu'] ?? '0');
+  return Math.ceil(milliValue(sum) / 1000);
+}
+
+const HOW_TO_RESERVE =
+  'set --reserved-cpus, or cpu in --system-reserved or --plat-reserved, so that the system keeps a processor';
+
+/** @throws ResourceStateError where nothing is reserved, or more than there is */
+export function staticPolicy(config: CpuSettingsConfig, topology: CpuTopology): StaticPolicy {
+  const options = staticOptions(config);
+  const reserved = reservedCpus(config, topology, options);
+  const missing = [...reserved].filter((cpu) => !topology.all.has(cpu));
+  if (missing.length > 0) {
+    const detail = `${formatCpuSet(new Set(missing))} of the reserved processors are not on this machine, which has ${formatCpuSet(topology.all)}`;
+    throw new ResourceStateError(`reservedSystemCPUs: ${detail}`);
+  }
+  return { topology, reserved, options };
+}
+
+function reservedCpus(
+  config: CpuSettingsConfig,
+  topology: CpuTopology,
+  { fullPcpusOnly, distributeAcrossNuma }: StaticOptions,
+): CpuSet {
+  if (config.reservedSystemCPUs !== '') return parseCpuSet(config.reservedSystemCPUs.replaceAll(' ', ''));
+  const count = reservedCount(config);
+  if (count === 0) {
+    throw new ResourceStateError(
+      `the CPU manager policy static needs reserved processors: ${HOW_TO_RESERVE}`,
+    );
+  }
+  if (count > topology.all.size) {
+    const detail = `${count} processors are reserved and the machine has ${topology.all.size}`;
+    throw new ResourceStateError(`the CPU manager policy static: ${detail}`);
+  }
+  const group = fullPcpusOnly ? threadsPerCore(topology) : 1;
+  return distributeAcrossNuma
+    ? takeDistributed(topology, topology.all, count, group)
+    : takePacked(topology, topology.all, count);
+}

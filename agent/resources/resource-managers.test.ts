@@ -1,0 +1,184 @@
+import { describe, expect, test } from 'vitest';
+import { silentLogger } from '#api/kit/logger.ts';
+import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
+import type { ContainerRequest, ResourceProvider } from './contract.ts';
+import { ResourceRefusal } from './contract.ts';
+import { createResourceManagers } from './resource-managers.ts';
+import { maskOf, nodesIn, type TopologyHint, type TopologyPolicy } from './topology/hints.ts';
+import { topologySettings } from './topology/topology-settings.ts';
+
+/** A resource of which each of two memory nodes has some; containers ask for it by their annotations' stand-in: the
+ *  limit of that name. */
+function createPool(name: string, perNode: readonly number[]) {
+  const booked = new Map<string, { podUID: string; taken: readonly number[] }>();
+  const wanted = ({ container }: ContainerRequest): number =>
+    Number(container.resources?.limits?.[name] ?? 0);
+  const free = (): readonly number[] =>
+    perNode.map(
+      (all, node) => all - [...booked.values()].reduce((sum, { taken }) => sum + (taken[node] ?? 0), 0),
+    );
+  const hintsFor = (count: number): readonly TopologyHint[] | undefined => {
+    if (count === 0) return undefined;
+    const single = [0, 1].filter((node) => (free()[node] ?? 0) >= count);
+    const all = free().reduce((sum, one) => sum + one, 0);
+    return [
+      ...single.map((node) => ({ nodes: maskOf([node]), preferred: true })),
+      ...(all >= count ? [{ nodes: maskOf([0, 1]), preferred: !perNode.some((one) => one >= count) }] : []),
+    ];
+  };
+  const provider: ResourceProvider = {
+    name,
+    hints: (request) => ({ [name]: hintsFor(wanted(request)) }),
+    podHints: (pod) => ({
+      [name]: hintsFor(
+        (pod.spec?.containers ?? []).reduce(
+          (sum, container) => sum + wanted({ pod, container, init: false }),
+          0,
+        ),
+      ),
+    }),
+    allocate(request, { nodes }) {
+      const podUID = request.pod.metadata?.uid ?? '';
+      const key = `${podUID}/${request.container.name}`;
+      if (booked.has(key)) return;
+      let left = wanted(request);
+      const near = nodesIn(nodes ?? 3);
+      const taken = [0, 0];
+      // The rest from elsewhere, as processors and devices are taken.
+      for (const node of [...near, ...[0, 1].filter((other) => !near.includes(other))]) {
+        taken[node] = Math.min(free()[node] ?? 0, left);
+        left -= taken[node];
+      }
+      if (left > 0) throw new ResourceRefusal('UnexpectedAdmissionError', `no ${name} left`);
+      if (wanted(request) > 0) booked.set(key, { podUID, taken });
+    },
+    holders: () => new Set([...booked.values()].map(({ podUID }) => podUID)),
+    release(podUID) {
+      for (const [key, one] of booked) if (one.podUID === podUID) booked.delete(key);
+    },
+    grant: ({ pod, container }) =>
+      Promise.resolve({ env: { WHO: `${pod.metadata?.uid} ${container.name} ${name}`, [name]: '1' } }),
+  };
+  const places = (): readonly string[] => [...booked].map(([key, { taken }]) => `${key} ${taken.join('+')}`);
+  return { provider, places };
+}
+
+const pod = (uid: string, ...limits: readonly Readonly<Record<string, string>>[]): Pod => ({
+  metadata: { uid },
+  spec: {
+    containers: limits.map((one, i): Container => ({ name: `c${i}`, resources: { limits: one } })),
+  },
+});
+
+function setUp(
+  policy: TopologyPolicy,
+  scope: 'container' | 'pod' = 'container',
+  cpus: readonly number[] = [4, 4],
+  gpus: readonly number[] = [1, 1],
+) {
+  const cpu = createPool('cpu', cpus);
+  const gpu = createPool('gpu', gpus);
+  const config = { topologyManagerPolicy: policy, topologyManagerScope: scope, featureGates: {} };
+  const settings = topologySettings(config, [0, 1]);
+  const providers = [gpu.provider, cpu.provider];
+  const managers = createResourceManagers({ providers, log: silentLogger }, settings);
+  return { managers, places: () => [...cpu.places(), ...gpu.places()] };
+}
+
+const NOT_TOGETHER = {
+  reason: 'TopologyAffinityError',
+  message: 'Resources cannot be allocated with Topology locality',
+};
+
+describe('admission', () => {
+  test('puts what a container asks for on one memory node', () => {
+    const { managers, places } = setUp('single-numa-node', 'container', [4, 4], [0, 1]);
+    expect(managers.admit(pod('a', { cpu: '2', gpu: '1' }))).toBeUndefined();
+    expect(places()).toEqual(['a/c0 0+2', 'a/c0 0+1']);
+  });
+
+  test.each<[TopologyPolicy, object | undefined]>([
+    ['none', undefined],
+    ['best-effort', undefined],
+    ['restricted', NOT_TOGETHER],
+    ['single-numa-node', NOT_TOGETHER],
+  ])('of processors here and a device there, by policy %s', (policy, verdict) => {
+    const { managers } = setUp(policy, 'container', [4, 1], [0, 1]);
+    expect(managers.admit(pod('a', { cpu: '2', gpu: '1' }))).toEqual(verdict);
+  });
+
+  test.each<[TopologyPolicy, object | undefined]>([
+    ['restricted', undefined],
+    ['single-numa-node', NOT_TOGETHER],
+  ])('of more than one node has, by policy %s', (policy, verdict) => {
+    const { managers } = setUp(policy);
+    expect(managers.admit(pod('a', { cpu: '6' }))).toEqual(verdict);
+  });
+
+  test.each<['container' | 'pod', readonly string[]]>([
+    ['container', ['a/c0 3+0', 'a/c1 0+3']],
+    ['pod', []],
+  ])('of two containers that do not fit on one node together, in scope %s', (scope, expected) => {
+    const { managers, places } = setUp('single-numa-node', scope);
+    managers.admit(pod('a', { cpu: '3' }, { cpu: '3' }));
+    expect(places()).toEqual(expected);
+  });
+
+  test('of two containers that fit on one node together, in scope pod', () => {
+    const { managers, places } = setUp('single-numa-node', 'pod', [3, 4]);
+    expect(managers.admit(pod('a', { cpu: '2' }, { cpu: '2' }))).toBeUndefined();
+    expect(places()).toEqual(['a/c0 0+2', 'a/c1 0+2']);
+  });
+
+  test('gives back everything when one container is refused', () => {
+    const { managers, places } = setUp('none');
+    expect(managers.admit(pod('a', { cpu: '2' }, { cpu: '9' }))).toEqual({
+      reason: 'UnexpectedAdmissionError',
+      message: 'Allocate failed due to no cpu left, which is unexpected',
+    });
+    expect(places()).toEqual([]);
+  });
+
+  test('is counted where resources are aligned', () => {
+    const { managers } = setUp('restricted', 'container', [4, 1], [0, 1]);
+    managers.admit(pod('a', { cpu: '2', gpu: '1' }));
+    managers.admit(pod('b', { cpu: '1' }));
+    expect(managers.metrics()).toMatch(/^topology_manager_admission_requests_total 2$/m);
+    expect(managers.metrics()).toMatch(/^topology_manager_admission_errors_total 1$/m);
+  });
+});
+
+test('a pod of an earlier agent is never refused', () => {
+  const { managers, places } = setUp('none');
+  managers.adopt(pod('a', { cpu: '2' }, { cpu: '9' }));
+  expect(places()).toEqual(['a/c0 2+0']);
+});
+
+test('what pods hold that are gone is free again', () => {
+  const { managers, places } = setUp('none');
+  for (const uid of ['a', 'b']) managers.admit(pod(uid, { cpu: '2' }));
+  managers.keepOnly(() => new Set(['b']));
+  expect(places()).toEqual(['b/c0 2+0']);
+  managers.release('b');
+  managers.keepOnly(() => {
+    throw new Error('nobody is to be asked while nothing is held');
+  });
+  expect(places()).toEqual([]);
+});
+
+test('a container gets what all providers grant, the first of equal names', async () => {
+  const { managers } = setUp('none');
+  const { env } = await managers.grant(pod('a', {}), { name: 'c0' });
+  expect(env).toEqual({ WHO: 'a c0 gpu', cpu: '1', gpu: '1' });
+});
+
+test('a machine of too many memory nodes is aligned by nobody', () => {
+  const config = { topologyManagerScope: 'pod', featureGates: {} } as const;
+  const nine = Array.from({ length: 9 }, (_, node) => node);
+  expect(() => topologySettings({ ...config, topologyManagerPolicy: 'restricted' }, nine)).toThrow(
+    /restricted works on machines of up to 8 memory nodes/,
+  );
+  expect(topologySettings({ ...config, topologyManagerPolicy: 'none' }, nine).policy).toBe('none');
+  const off = { topologyManagerPolicy: 'restricted', featureGates: { TopologyManager: false } } as const;
+  expect(topologySettings({ ...config, ...off }, [0]).policy).toBe('none');
+});

@@ -1,0 +1,25 @@
+/** Whether a manager that is off finds the state of one that was on: its containers would stay where they were put. */
+import { readFile } from 'node:fs/promises';
+import { parseJsonText } from '#api/codec/json-text.ts';
+import { staleState } from './state-error.ts';
+
+/** The policy that a state file names; undefined where it can't be told. Pure. */
+export function policyOf(text: string): string | undefined {
+  try {
+    const value: unknown = parseJsonText(text);
+    const name =
+      typeof value === 'object' && value !== null && 'policyName' in value ? value.policyName : undefined;
+    return typeof name === 'string' ? name : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws ResourceStateError for a file of another policy than this, or one that can't be read */
+export async function refuseStateOfOthers(path: string, policy: string): Promise<void> {
+  const text = await readFile(path, 'utf8').catch(() => undefined);
+  if (text === undefined) return;
+  const found = policyOf(text);
+  if (found === undefined) throw staleState(path, 'is corrupt');
+  if (found !== policy) throw staleState(path, `was written with the policy ${found}, not ${policy}`);
+}
