@@ -53,9 +53,10 @@ describe('shortage', () => {
     expect(shortage(pod('1'), [pod('1')], { cpu: 2000 })).toBeUndefined();
   });
 
-  test('takes what the node does not have as nothing', () => {
+  test('minds devices that the node has or had, and nothing that no node has', () => {
     const wants = pod('0', { containers: [asks('a', { 'example.com/gpu': '1' })] });
-    expect(shortage(wants, [], { cpu: 1 })?.reason).toBe('OutOfexample.com/gpu');
+    expect(shortage(wants, [], { 'example.com/gpu': 0 })?.reason).toBe('OutOfexample.com/gpu');
+    expect(shortage(wants, [], { cpu: 1 })).toBeUndefined();
   });
 });
 

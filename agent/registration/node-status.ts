@@ -1,6 +1,7 @@
 /** The node's status from what is known now. Pure: reads no clock and no file. Source: upstream's node status
  *  setters, release 1.24. */
 import type { ContainerImage, Node, NodeAddress, NodeStatus } from '#api/schema/gen/core-v1.ts';
+import type { ExtendedResources } from '../resources/contract.ts';
 import { type AddressDecision, type AddressWishes, decideAddresses } from './addresses.ts';
 import { type ConditionEvent, decideConditions, type Health, type Pressure } from './conditions.ts';
 import type { MachineFacts } from './machine/types.ts';
@@ -29,6 +30,8 @@ export interface StatusInputs {
   /** Absent while they are not known: the status keeps what it says. */
   readonly images?: readonly ContainerImage[];
   readonly volumesInUse?: readonly string[];
+  /** Devices of plugins. */
+  readonly extended?: ExtendedResources;
 }
 
 export interface NodeEvent {
@@ -103,9 +106,9 @@ export function decideStatus(
 ): StatusDecision {
   const name = node.metadata?.name ?? '';
   const before: NodeStatus = node.status ?? {};
-  const { facts, images, volumesInUse, pressure } = inputs;
+  const { facts, images, volumesInUse, pressure, extended } = inputs;
   const address = decideNodeAddresses(rules, facts, before);
-  const capacity = decideCapacity(before.capacity ?? {}, facts, rules.resources);
+  const capacity = decideCapacity(before.capacity ?? {}, facts, rules.resources, extended);
   const troubles = [
     ...inputs.troubles,
     ...missingResources(capacity, rules.resources),
@@ -119,7 +122,7 @@ export function decideStatus(
     status: {
       ...before,
       capacity,
-      allocatable: decideAllocatable(capacity, rules.resources),
+      allocatable: { ...decideAllocatable(capacity, rules.resources), ...extended?.allocatable },
       conditions,
       ...addressPart(address),
       ...endpoints(rules),

@@ -40,6 +40,16 @@ describe('decideCapacity', () => {
     expect(capacity).not.toHaveProperty('hugepages-1Gi');
   });
 
+  test('tells devices of plugins, and keeps those that are gone with none', () => {
+    const known = { 'example.com/gone': '2', 'example.com/other': '3' };
+    const extended = { capacity: { 'example.com/gpu': '2' }, removed: ['example.com/gone'] };
+    expect(decideCapacity(known, MACHINE, RULES, extended)).toMatchObject({
+      'example.com/gpu': '2',
+      'example.com/gone': '0',
+      'example.com/other': '3',
+    });
+  });
+
   test.each([
     ['is told nothing of the disk', MACHINE, { ...RULES, localStorage: false }],
     ['has a disk that could not be read', { ...MACHINE, rootBytes: undefined }, RULES],

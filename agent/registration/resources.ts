@@ -9,6 +9,7 @@ import {
   quantityToNumber,
   subtractQuantities,
 } from '#api/meta/quantity.ts';
+import type { ExtendedResources } from '../resources/contract.ts';
 import { countCpus } from './machine/cpu-list.ts';
 import type { MachineFacts } from './machine/types.ts';
 
@@ -48,8 +49,14 @@ function podCapacity({ maxPods, podsPerCore }: ResourceRules, cores: number): nu
   return podsPerCore > 0 ? Math.min(maxPods, podsPerCore * cores) : maxPods;
 }
 
-/** What the node has. Resources that others announced on the node are kept, huge pages that it lost are not. */
-export function decideCapacity(known: ResourceList, facts: MachineFacts, rules: ResourceRules): ResourceList {
+/** What the node has. Resources that others announced on the node are kept, huge pages that it lost are not. Devices
+ *  whose plugin is gone stay with none, which tells them from what others announce. */
+export function decideCapacity(
+  known: ResourceList,
+  facts: MachineFacts,
+  rules: ResourceRules,
+  extended: Pick<ExtendedResources, 'capacity' | 'removed'> = { capacity: {}, removed: [] },
+): ResourceList {
   const others = Object.entries(known).filter(([name]) => !isHugePages(name));
   const pages = facts.hugePages.map(
     ({ sizeBytes, count }) =>
@@ -64,6 +71,8 @@ export function decideCapacity(known: ResourceList, facts: MachineFacts, rules: 
       : {};
   return {
     ...Object.fromEntries(others),
+    ...Object.fromEntries(extended.removed.map((name) => [name, '0'])),
+    ...extended.capacity,
     cpu: String(facts.cores),
     ...storage,
     ...Object.fromEntries(pages),

@@ -2,6 +2,7 @@
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ContainerImage, Node } from '#api/schema/gen/core-v1.ts';
+import type { ExtendedResources } from '../resources/contract.ts';
 import type { Pressure } from './conditions.ts';
 import type { MachineReader } from './machine/read-machine.ts';
 import { decideImages, type NodeImage } from './node-images.ts';
@@ -18,6 +19,8 @@ export interface StatusSources {
   readonly troubles?: () => readonly string[];
   /** Names of volumes in use, undefined while they are not known; given what was told last. Default: none are told. */
   readonly volumesInUse?: (told: readonly string[]) => readonly string[] | undefined;
+  /** Devices of plugins. Default: none. */
+  readonly extended?: () => ExtendedResources | undefined;
 }
 
 export interface StatusDeciderDeps extends StatusSources {
@@ -68,6 +71,7 @@ export function createStatusDecider(
   async function inputs(told: readonly string[], signal: AbortSignal): Promise<StatusInputs> {
     const [facts, images] = await Promise.all([readMachine(), listImages(signal)]);
     const volumesInUse = deps.volumesInUse?.(told);
+    const extended = deps.extended?.();
     return {
       facts,
       runtimeVersion: runtime.version(),
@@ -75,6 +79,7 @@ export function createStatusDecider(
       pressure: deps.pressure?.() ?? NO_PRESSURE,
       ...(images === undefined ? {} : { images }),
       ...(volumesInUse === undefined ? {} : { volumesInUse }),
+      ...(extended === undefined ? {} : { extended }),
     };
   }
 

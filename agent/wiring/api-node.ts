@@ -9,18 +9,21 @@ import { createNameResolver } from '../registration/machine/resolve-name.ts';
 import { createNodeEventSink } from '../registration/node-events.ts';
 import { createNodeRegistration, type NodeRegistration } from '../registration/registration.ts';
 import { registrationSettings } from '../registration/settings.ts';
+import type { ResourceManagers } from '../resources/contract.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { ApiClients } from './api-clients.ts';
 import type { Base } from './base.ts';
 import type { RuntimeSide } from './runtime-side.ts';
+
+type NodeResources = Pick<ResourceManagers, 'resources' | 'onChange'>;
 
 export interface ApiNode extends Pick<NodeRegistration, 'node' | 'whenNode' | 'onChange'> {
   /** By which others reach it, as the server has them. */
   readonly addresses: NodeAddresses;
   /** For all that talk to the server. */
   readonly contact: ServerContact;
-  /** Tells which volumes are in use. Until the signal fires. Never rejects. */
-  run(volumes: VolumesInUse, signal: AbortSignal): Promise<void>;
+  /** Tells which volumes are in use, and which devices there are. Until the signal fires. Never rejects. */
+  run(volumes: VolumesInUse, resources: NodeResources, signal: AbortSignal): Promise<void>;
 }
 
 export function createApiNode(
@@ -31,9 +34,11 @@ export function createApiNode(
   const { config, clock, log, node } = base;
   const contact = createServerContact({ clock, log });
   let volumes: VolumesInUse | undefined;
+  let resources: NodeResources | undefined;
   const registration = createNodeRegistration(
     {
       volumesInUse: (told) => volumes?.names(told),
+      extended: () => resources?.resources(),
       pressure: () => {
         const short = base.pressure.conditions();
         return {
@@ -69,13 +74,15 @@ export function createApiNode(
       current: () => registration.node()?.status?.addresses ?? [],
       onChange: (listener) => registration.onChange(listener),
     },
-    async run(inUse, signal) {
+    async run(inUse, handedOut, signal) {
       volumes = inUse;
+      resources = handedOut;
       inUse.begin().catch((err: unknown) => {
         log.warn({ err }, 'Pods of an earlier run could not be found; no volume is told to be free');
       });
       const ends = [
         inUse.onChange(() => registration.wake()),
+        handedOut.onChange(() => registration.wake()),
         registration.onChange((found) => inUse.attached(found?.status?.volumesAttached ?? [])),
         base.events.onEvent(sink.take),
         base.pressure.onChange(() => registration.wake()),

@@ -24,7 +24,10 @@ export interface ApiSide extends AsyncDisposable {
   readonly access: ServerAccess;
   /** Everything that goes on between the agent and the server, until the signal fires.
    *  @throws CertificateError where the agent never gets in */
-  run(podSide: Pick<PodSide, 'manager' | 'sources' | 'volumes' | 'csi'>, signal: AbortSignal): Promise<void>;
+  run(
+    podSide: Pick<PodSide, 'manager' | 'sources' | 'volumes' | 'resources' | 'csi'>,
+    signal: AbortSignal,
+  ): Promise<void>;
 }
 
 function accessOf(
@@ -110,7 +113,7 @@ export async function createApiSide(
         statuses.run(signal),
         objects.run(signal),
         mirrors.run(signal),
-        apiNode.run(volumes.inUse, signal),
+        apiNode.run(volumes.inUse, podSide.resources, signal),
         csi.run(podSide, signal),
         clients.run(signal),
       ]);

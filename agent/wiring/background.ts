@@ -13,6 +13,7 @@ import type { Base } from './base.ts';
 import { knownPods } from './cgroup-side.ts';
 import type { CollectionSide } from './collection-side.ts';
 import { retryCsiPods } from './csi-side.ts';
+import { retryDevicePods } from './device-side.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 
@@ -40,6 +41,7 @@ export async function runAll(
     const tidier = createMemoryTidier({ clock, log, tidy: base.tidy });
     view.onChange(() => tidier.note());
     csi.volumes.drivers.onChange(() => retryCsiPods(manager, volumes));
+    resources.onChange(() => retryDevicePods(base, manager));
     base.changes.subscribe(() => resources.keepOnly(() => holdingPods(manager, view)));
     running.push(
       cgroups.run(knownPods(manager), stop),

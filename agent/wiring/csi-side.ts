@@ -2,6 +2,7 @@
 import { FEATURE_GATES, namedGateEnabled } from '#api/schema/feature-gates.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { type Csi, createCsi } from '#volumes/csi/csi.ts';
+import type { PluginHandler } from '#volumes/csi/registration.ts';
 import type { VolumeManager } from '#volumes/types.ts';
 import type { ObjectStore } from '../objects/store.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
@@ -14,11 +15,13 @@ export const gatesOf = ({ config }: Pick<Base, 'config'>): ReadonlySet<string> =
     FEATURE_GATES.map(({ name }) => name).filter((name) => namedGateEnabled(config.featureGates, name)),
   );
 
-/** @param objects from manifests, which count where there is no API server */
+/** @param objects from manifests, which count where there is no API server
+ *  @param handlers of plugins of other types */
 export function createCsiSide(
   base: Base,
   objects: Pick<ObjectStore, 'getCSIDriver'>,
   server: Pick<ServerParts, 'driverObject' | 'attacher'> | undefined,
+  handlers: ReadonlyMap<string, PluginHandler> = new Map(),
 ): Csi {
   const { config, clock, log, vocabulary } = base;
   return createCsi({
@@ -27,6 +30,7 @@ export function createCsiSide(
     log,
     gates: gatesOf(base),
     apiGroupDomain: vocabulary.apiGroupDomain,
+    handlers,
     driverObject: server?.driverObject ?? objects.getCSIDriver,
     ...(server === undefined ? {} : { attacher: server.attacher }),
   });

@@ -32,6 +32,7 @@ import { createProbeManager, type ProbeManager } from '../probes/manager.ts';
 import { createProbeMemory, type ProbeMemory } from '../probes/memory.ts';
 import { createProbeRunner } from '../probes/runner.ts';
 import type { ResourceManagers } from '../resources/contract.ts';
+import type { Devices } from '../resources/devices/devices.ts';
 import { type AppliedStore, createAppliedStore } from '../sources/applied.ts';
 import { createReader, createSources } from '../sources/create-sources.ts';
 import { createSourceManager, type SourceManager } from '../sources/manager.ts';
@@ -39,7 +40,7 @@ import { createSourceReporter, type SourceReporter } from '../sources/report.ts'
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
 import { createPodCgroupsOf } from './cgroup-side.ts';
-import { createCsiSide } from './csi-side.ts';
+import { createPluginSide } from './device-side.ts';
 import { createEmptyDirs } from './empty-dirs.ts';
 import { createPressureRefusal, type PressureRefusal } from './pressure-refusal.ts';
 import { createResourceSide } from './resource-side.ts';
@@ -53,6 +54,8 @@ export interface PodSide {
   readonly volumes: VolumeManager;
   /** Processors, memory nodes and devices of containers. */
   readonly resources: ResourceManagers;
+  /** Devices of plugins; undefined where the gate is off. */
+  readonly devices: Devices | undefined;
   readonly probes: ProbeManager;
   readonly records: RecordStore;
   readonly memory: ProbeMemory;
@@ -85,9 +88,9 @@ export async function createPodSide(
     server?.owns(pod) === true ? server.objects : claims.readerFor(pod);
   const run = createRunProgram({ mounterPath: config.experimentalMounterPath });
   const { options: emptyDirs, quotas } = await createEmptyDirs(base);
-  const csi = createCsiSide(base, objects, server);
+  const { devices, csi } = await createPluginSide(base, objects, server);
   const volumes = createVolumes(base, { server, objects, objectsOf, csi, run, emptyDirs });
-  const resources = await createResourceSide(base, runtimeSide);
+  const resources = await createResourceSide(base, runtimeSide, devices);
   const records = createRecordStore(join(rootDir, 'pods'));
   const memory = createProbeMemory({ log }, join(rootDir, 'pods'));
   const execs = createExecCalls({ runtime: runtimeSide.connection.runtime, clock });
@@ -137,6 +140,7 @@ export async function createPodSide(
     objects,
     volumes,
     resources,
+    devices,
     probes,
     records,
     memory,

@@ -5,6 +5,7 @@ import type { ResourceManagers, ResourceProvider } from '../resources/contract.t
 import type { CpuManager } from '../resources/cpu/cpu-manager.ts';
 import { cpuManagerPolicy, staticOptions, staticPolicy } from '../resources/cpu/cpu-settings.ts';
 import { createTopology } from '../resources/cpu/topology.ts';
+import type { Devices } from '../resources/devices/devices.ts';
 import type { MachineTopology } from '../resources/machine/parse.ts';
 import { readMachineTopology } from '../resources/machine/read.ts';
 import { createResourceManagers } from '../resources/resource-managers.ts';
@@ -56,9 +57,11 @@ async function cpuManager(
 export async function createResourceSide(
   base: Base,
   runtimeSide: Pick<RuntimeSide, 'connection' | 'view'>,
+  devices?: Devices,
 ): Promise<ResourceManagers> {
   const { config, log } = base;
   const registry = createMetricsRegistry();
+  devices?.addMetrics(registry);
   const isNeeded = cpuManagerPolicy(config) === 'static' || config.topologyManagerPolicy !== 'none';
   // Many small files on a large machine, which most nodes can do without.
   const machine = isNeeded ? await readMachineTopology() : NO_TOPOLOGY;
@@ -70,7 +73,7 @@ export async function createResourceSide(
     staticOptions(config);
     await refuseStateOfOthers(join(config.rootDir, CPU_STATE), 'none');
   }
-  const providers: readonly ResourceProvider[] = cpu === undefined ? [] : [cpu];
+  const providers: readonly ResourceProvider[] = [cpu, devices?.manager].filter((one) => one !== undefined);
   return createResourceManagers(
     {
       providers,

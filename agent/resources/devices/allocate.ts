@@ -20,6 +20,8 @@ export interface AllocateParts extends BookParts {
   readonly messages: () => Promise<MessageTypes>;
   /** Told how long a plugin took to allocate. */
   readonly allocated?: ((resource: string, tookMs: number) => void) | undefined;
+  /** Whether a resource that a container asks for is to come yet. */
+  readonly isMissing: (resource: string) => boolean;
   /** Has the bookings written. */
   readonly touch: () => void;
   /** Resolves when they are. */
@@ -94,6 +96,8 @@ const isAnswer = (message: object): message is ContainerAllocateResponse =>
  *  @throws CriError, DevicePluginError, ResourceRefusal */
 export async function grantDevices(parts: AllocateParts, request: ContainerRequest): Promise<ContainerGrant> {
   const { bookings, requests } = parts;
+  const missing = Object.keys(request.container.resources?.limits ?? {}).find(parts.isMissing);
+  if (missing !== undefined) throw new DevicePluginError(`no device plugin has registered for ${missing}`);
   const wanted = requests.wanted(request.container);
   if (wanted.length === 0) return {};
   const type = (await parts.messages()).type(ALLOCATE_RESPONSE);

@@ -26,6 +26,8 @@ export interface DevicesOptions {
   readonly domain: string;
   /** Every memory node of the machine, as bits. */
   readonly machine: number;
+  /** Whether a container that asks for a resource which no plugin has waits for one. */
+  readonly waitsFor: (resource: string) => boolean;
 }
 
 export interface Devices {
@@ -85,7 +87,7 @@ async function loadService(
 
 /** Reads what an earlier agent left. Plugins come as long as the manager runs. */
 export async function createDevices(deps: DevicesDeps, options: DevicesOptions): Promise<Devices> {
-  const { rootDir, agentName, domain, machine } = options;
+  const { rootDir, agentName, domain, machine, waitsFor } = options;
   const { clock } = deps;
   const log = deps.log.child({ component: 'devices' });
   const dir = join(rootDir, DEVICE_PLUGINS);
@@ -98,7 +100,7 @@ export async function createDevices(deps: DevicesDeps, options: DevicesOptions):
       messages: async () => (await loaded.protocol()).types,
       allocated: metrics.allocated,
     },
-    { checkpointPath: join(dir, `${agentName}_internal_checkpoint`), machine },
+    { checkpointPath: join(dir, `${agentName}_internal_checkpoint`), machine, waitsFor },
   );
   const registration = createDeviceRegistration(
     {

@@ -23,10 +23,10 @@ afterEach(async () => {
   await rm(dir, { recursive: true });
 });
 
-const create = (): Promise<DeviceManager> =>
+const create = (waitsFor: (resource: string) => boolean = () => false): Promise<DeviceManager> =>
   createDeviceManager(
     { clock, log: silentLogger, messages: () => Promise.resolve(loadDeviceProtocol().types) },
-    { checkpointPath: join(dir, 'checkpoint'), machine: 0b11 },
+    { checkpointPath: join(dir, 'checkpoint'), machine: 0b11, waitsFor },
   );
 
 interface FakePlugin extends PluginConnection {
@@ -232,6 +232,22 @@ describe('createDeviceManager', () => {
     expect(again.calls).toEqual(['allocate b']);
     after.stop();
     await after.saved();
+  });
+
+  test('a container waits for a plugin that has not come yet, where it can come from nowhere else', async () => {
+    const manager = await create((resource) => resource === GPU);
+    manager.allocate(request('u1', container('c', 1)), ANYWHERE);
+    await expect(manager.grant?.(request('u1', container('c', 1)))).rejects.toThrow(
+      'no device plugin has registered',
+    );
+    await manager.register(GPU, fakePlugin('a'));
+    expect(await manager.grant?.(request('u1', container('c', 1)))).toMatchObject({ env: { GPUS: 'a' } });
+    const elsewhere = await create();
+    expect(
+      await elsewhere.grant?.(request('u2', { name: 'c', resources: { limits: { 'a.b/c': '1' } } })),
+    ).toEqual({});
+    manager.stop();
+    await manager.saved();
   });
 
   test('starts with nothing where the checkpoint is not to be believed', async () => {

@@ -26,6 +26,8 @@ export interface DeviceManagerOptions {
   readonly checkpointPath: string;
   /** Every memory node of the machine. */
   readonly machine: NodeMask;
+  /** Whether a container that asks for a resource which no plugin has waits for one. */
+  readonly waitsFor: (resource: string) => boolean;
 }
 
 /** Devices of one container of one resource. */
@@ -50,7 +52,7 @@ export interface DeviceManager extends ResourceProvider {
 
 export async function createDeviceManager(
   given: DeviceManagerDeps,
-  { checkpointPath, machine }: DeviceManagerOptions,
+  { checkpointPath, machine, waitsFor }: DeviceManagerOptions,
 ): Promise<DeviceManager> {
   const log = given.log.child({ component: 'devices' });
   const before = await readCheckpoint(log, checkpointPath);
@@ -77,6 +79,7 @@ export async function createDeviceManager(
     bookings,
     requests,
     plugin: (resource) => plugins.find(resource),
+    isMissing: (resource) => waitsFor(resource) && !stock.knows(resource),
     touch: () => file.touch(),
     saved: () => file.saved(),
   };
