@@ -29,6 +29,8 @@ export interface PodCgroups {
   remove(podUID: string): Promise<void>;
   /** Path of the pod's cgroup in the hierarchies; undefined where it has none of its own. */
   pathOf(pod: Pod): string | undefined;
+  /** Path of the cgroup of all pods in the hierarchies; undefined where there is none, or not yet. */
+  allPods(): string | undefined;
   /** Puts right what others changed and removes what is of no pod, until the signal fires. Never rejects. */
   run(pods: KnownPods, signal: AbortSignal): Promise<void>;
 }
@@ -93,6 +95,7 @@ class Keeper implements PodCgroups {
   readonly #options: PodCgroupsOptions;
   readonly #known = new Map<string, Known>();
   #opened: Promise<Opened | undefined> | undefined;
+  #allPods: string | undefined;
 
   constructor(deps: PodCgroupsDeps, options: PodCgroupsOptions) {
     this.#deps = deps;
@@ -134,6 +137,10 @@ class Keeper implements PodCgroups {
     return this.#known.get(metadata?.uid ?? '')?.path;
   }
 
+  allPods(): string | undefined {
+    return this.#allPods;
+  }
+
   async run(pods: KnownPods, signal: AbortSignal): Promise<void> {
     const { clock, log } = this.#deps;
     while (!signal.aborted) {
@@ -165,6 +172,7 @@ class Keeper implements PodCgroups {
     const { root, rootLimits, pod } = this.#options;
     const cgroups = await openCgroups(this.#deps, root, rootLimits);
     if (cgroups === undefined) return undefined;
+    this.#allPods = cgroups.maker.path(root);
     enforced?.(cgroups.faults);
     const shares = (): readonly PodShare[] => [...this.#known.values()].map(({ share }) => share);
     const classes = createClassCgroups(
