@@ -237,6 +237,34 @@ describe('runAttachDetach', () => {
     expect(isThere(world)).toBe(false);
   });
 
+  test('tells node and volume once of each time that the attacher could not detach it', async () => {
+    await using world = await beginAttached();
+    await world.put('volumeattachments', NAME, { metadata: { finalizers: ['x.io/attacher'] } });
+    await world.put(
+      'nodes',
+      'n',
+      { status: { volumesAttached: [{ name: UNIQUE, devicePath: '' }] } },
+      'status',
+    );
+    await world.remove('pods', 'p');
+    expect(world.get('volumeattachments', NAME)?.metadata.deletionTimestamp).toBeDefined();
+    const fail = (message: string): Promise<void> =>
+      world.put(
+        'volumeattachments',
+        NAME,
+        { status: { attached: true, detachError: { message } } },
+        'status',
+      );
+    await fail('busy');
+    await world.put('nodes', 'n', { metadata: { labels: { some: 'change' } } });
+    await world.pass(60_000);
+    const message = `DetachVolume.Detach failed for volume "pv" on node "n" : busy`;
+    const told = (): readonly string[] => world.messages().filter((each) => each.includes('Detach'));
+    expect(told()).toEqual([`n: ${message} (1)`, `pv: ${message} (1)`]);
+    await fail('still busy');
+    expect(told()).toHaveLength(4);
+  });
+
   test('waits as long where the volume itself is gone', async () => {
     await using world = await beginAttached();
     await world.put('persistentvolumes', 'pv', { metadata: { finalizers: [] } });

@@ -14,6 +14,7 @@ import { type AttachState, followAttachments } from './state.ts';
 interface Parts extends AttachHands {
   readonly deps: WorkloadDeps;
   readonly pods: Resource;
+  readonly volumes: Resource;
   readonly state: AttachState;
   readonly loop: KeyLoop;
   /** By volume. */
@@ -62,7 +63,7 @@ function remember(places: readonly SeenPlace[], before: Memories, nowMs: number)
   return new Map(
     places.map(({ nodeName, node, pods }): [string, Memory] => {
       const { unwantedSinceMs = nowMs, ...rest } = before.get(nodeName) ?? {};
-      return [nodeName, node !== undefined && pods.length > 0 ? rest : { unwantedSinceMs }];
+      return [nodeName, node !== undefined && pods.length > 0 ? rest : { ...rest, unwantedSinceMs }];
     }),
   );
 }
@@ -81,6 +82,34 @@ function tell(
 
 const attachedTellings = ({ label }: Attachable, pods: readonly UsingPod[]): readonly Telling[] =>
   pods.map((pod) => ({ pod, message: `AttachVolume.Attach succeeded for volume "${label}"` }));
+
+/** Whether it was told last, which it is from now on. */
+function isTold(
+  memories: Memories,
+  { nodeName, mark }: { readonly nodeName: string; readonly mark: string },
+): boolean {
+  const before = memories.get(nodeName);
+  if (before?.told === mark) return true;
+  memories.set(nodeName, { ...before, told: mark });
+  return false;
+}
+
+/** Of the node and of the volume: there may be no pod any more that could be told. */
+function tellOfNode(
+  { deps, hands, nodes, volumes }: Parts,
+  { attacher }: Attachable,
+  { nodeName, message }: AttachAction & { readonly kind: 'tellNode' },
+): void {
+  const { persistentVolumeName = '' } = attacher?.source ?? {};
+  const about = [
+    deps.cache.resource(nodes.storage).get(nodeName)?.object(),
+    deps.cache.resource(volumes.storage).get(persistentVolumeName)?.object(),
+  ];
+  for (const object of about) {
+    if (object !== undefined) hands.events.record(object, 'Warning', 'FailedDetachVolume', message);
+  }
+  deps.log.warn({ node: nodeName, eventMessage: message }, 'Volume was not detached');
+}
 
 async function execute(
   parts: Parts,
@@ -112,9 +141,11 @@ async function execute(
       );
       return;
     case 'tell':
-      if (memories.get(nodeName)?.told === action.mark) return;
-      memories.set(nodeName, { told: action.mark });
+      if (isTold(memories, action)) return;
       tell(parts, 'Warning', 'FailedAttachVolume', action.tellings);
+      return;
+    case 'tellNode':
+      if (!isTold(memories, action)) tellOfNode(parts, volume, action);
       return;
     default:
       action satisfies never;
@@ -139,7 +170,8 @@ async function visitVolume(parts: Parts, unique: string): Promise<number | undef
     nowMs: deps.clock.now(),
     trustOutOfService: deps.gates.has('NodeOutOfServiceVolumeDetach'),
   });
-  if (actions.some(({ kind }) => kind !== 'tell')) parts.loop.expect(`${VOLUME}${unique}`);
+  if (actions.some(({ kind }) => kind !== 'tell' && kind !== 'tellNode'))
+    parts.loop.expect(`${VOLUME}${unique}`);
   for (const action of actions) await execute(parts, volume, action, remembered);
   return recheckMs;
 }
@@ -207,6 +239,7 @@ export async function runAttachDetach(deps: WorkloadDeps, signal: AbortSignal): 
   const parts: Parts = {
     deps,
     pods,
+    volumes,
     hands,
     nodes,
     attachments,

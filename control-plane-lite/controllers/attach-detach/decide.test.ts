@@ -59,7 +59,7 @@ const decide = (places: readonly Place[], more: Partial<AttachInput> = {}): read
   });
   const told = actions.map((action) => {
     const forced = 'forced' in action && action.forced ? ' by force' : '';
-    const mark = action.kind === 'tell' ? `: ${action.mark}` : '';
+    const mark = 'mark' in action ? `: ${action.mark}` : '';
     return `${action.kind} ${action.nodeName}${forced}${mark}`;
   });
   return [...told, ...(recheckMs === undefined ? [] : [`again in ${recheckMs}`])];
@@ -68,6 +68,7 @@ const decide = (places: readonly Place[], more: Partial<AttachInput> = {}): read
 const one = [podOf('p')];
 const reported = { ...NODE, reported: true };
 const inUse = { ...reported, inUse: true };
+const stuck = { deleting: true, detachError: { time: 't', message: 'busy' } };
 const failed = { attached: false, error: { time: 't', message: 'no' } };
 
 describe('decideAttachments, of a volume that is wanted', () => {
@@ -99,6 +100,11 @@ describe('decideAttachments, of a volume that is wanted', () => {
       'takes it back from a node when somebody detaches it',
       [place('a', { pods: one, node: inUse, attachment: attachment('a', { deleting: true }) })],
       ['unreport a by force'],
+    ],
+    [
+      'says why somebody does not get it detached',
+      [place('a', { pods: one, attachment: attachment('a', stuck) })],
+      ['tellNode a: detach error t busy'],
     ],
     ['asks again when it is gone', [place('a', { pods: one, node: inUse })], ['attach a']],
     [
@@ -193,6 +199,12 @@ describe('decideAttachments, of a volume that nobody wants', () => {
       ['detach a by force'],
     ],
     ['is left to the attacher', place('a', { attachment: attachment('a', { deleting: true }) }), {}, []],
+    [
+      'and what keeps the attacher from it is told',
+      place('a', { node: reported, attachment: attachment('a', stuck) }),
+      {},
+      ['unreport a by force', 'tellNode a: detach error t busy'],
+    ],
     ['is not told of any more', place('a', { node: reported }), {}, ['unreport a']],
     [
       'stays on a node that detaches by itself',

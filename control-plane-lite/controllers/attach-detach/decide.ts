@@ -4,7 +4,7 @@
  *    unwanted ─▶ (the node unmounts) ─▶ unreport ─▶ detach ─▶ (the attacher detaches)
  *
  *  Source: upstream's attach/detach controller and CSI attacher, release 1.24. */
-import { attachFailed, multiAttach, type Telling } from './messages.ts';
+import { attachFailed, detachFailed, multiAttach, type Telling } from './messages.ts';
 import type { Attachable, Attachment, AttachNode, UsingPod } from './model.ts';
 
 /** How long a node may go on saying that it uses a volume which no pod wants there. */
@@ -57,6 +57,13 @@ export type AttachAction =
       readonly nodeName: string;
       readonly mark: string;
       readonly tellings: readonly Telling[];
+    }
+  /** Say of the node and of the volume that it is not detached; `mark`: once for each of them. */
+  | {
+      readonly kind: 'tellNode';
+      readonly nodeName: string;
+      readonly mark: string;
+      readonly message: string;
     };
 
 export interface AttachPlan {
@@ -94,13 +101,24 @@ function decideWaiting(input: AttachInput, { nodeName, pods }: Place, attachment
   };
 }
 
+/** What there is to say while an attacher is to detach it. */
+function decideDetaching({ label }: Attachable, { nodeName, attachment }: Place): AttachPlan {
+  const { deleting = false, detachError } = attachment ?? {};
+  if (!deleting || detachError === undefined) return NOTHING;
+  const { time, message } = detachError;
+  const mark = `detach error ${time} ${message}`;
+  return plan({ kind: 'tellNode', nodeName, mark, message: detachFailed(label, nodeName, message) });
+}
+
 /** `holders`: the other places where it is, or is about to be. */
 function decideWanted(input: AttachInput, place: Place, holders: readonly Place[]): AttachPlan {
   const { volume } = input;
   const { nodeName, attachment, pods, node } = place;
   const reported = node?.reported === true;
   if (attachment !== undefined && (attachment.deleting || !attachment.attached)) {
-    const waiting = attachment.deleting ? NOTHING : decideWaiting(input, place, attachment);
+    const waiting = attachment.deleting
+      ? decideDetaching(volume, place)
+      : decideWaiting(input, place, attachment);
     if (!reported) return waiting;
     return { ...waiting, actions: [{ kind: 'unreport', nodeName, forced: true }, ...waiting.actions] };
   }
@@ -121,7 +139,8 @@ function decideUnwanted(input: AttachInput, place: Place): AttachPlan {
   const reported = node?.reported === true;
   if (attachment === undefined && !reported) return NOTHING;
   if (attachment?.deleting === true) {
-    return reported ? plan({ kind: 'unreport', nodeName, forced: true }) : NOTHING;
+    const { actions } = decideDetaching(input.volume, place);
+    return plan(...(reported ? [{ kind: 'unreport', nodeName, forced: true } as const] : []), ...actions);
   }
   const leftMs = FORCE_DETACH_MS - (input.monotonicMs - place.unwantedSinceMs);
   const forced = leftMs <= 0 || (input.trustOutOfService && node?.outOfService === true);

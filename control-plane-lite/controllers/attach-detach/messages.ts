@@ -30,5 +30,9 @@ export const multiAttach = (
     return { pod, message: `Multi-Attach error for volume "${label}" ${why}` };
   });
 
+/** What is told of the node and of the volume. */
+export const detachFailed = (label: string, nodeName: string, reason: string): string =>
+  `DetachVolume.Detach failed for volume "${label}" on node "${nodeName}" : ${reason}`;
+
 export const attachFailed = (label: string, pods: readonly UsingPod[], reason: string): readonly Telling[] =>
   pods.map((pod) => ({ pod, message: `AttachVolume.Attach failed for volume "${label}" : ${reason}` }));

@@ -11,7 +11,12 @@ import type {
   Pod,
   Volume,
 } from '#api/schema/gen/core-v1.ts';
-import type { CSINode, VolumeAttachment, VolumeAttachmentSource } from '#api/schema/gen/storage-v1.ts';
+import type {
+  CSINode,
+  VolumeAttachment,
+  VolumeAttachmentSource,
+  VolumeError,
+} from '#api/schema/gen/storage-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
 /** Annotations and taints of nodes. */
@@ -226,14 +231,24 @@ export interface Attachment {
   readonly attached: boolean;
   readonly deleting: boolean;
   readonly createdMs: number;
-  readonly error?: { readonly time: string; readonly message: string };
+  /** What kept the attacher from attaching it. */
+  readonly error?: AttachmentError;
+  /** What kept the attacher from detaching it. */
+  readonly detachError?: AttachmentError;
 }
+
+export interface AttachmentError {
+  readonly time: string;
+  readonly message: string;
+}
+
+const errorOf = ({ time = '', message = '' }: VolumeError): AttachmentError => ({ time, message });
 
 export function attachmentFacts(
   { metadata = {}, spec, status }: VolumeAttachment,
   { domain }: AttachWords,
 ): Attachment {
-  const { attachError } = status ?? {};
+  const { attachError, detachError } = status ?? {};
   const { persistentVolumeName: volumeName = '', inlineVolumeSpec } = spec.source;
   const csi = inlineVolumeSpec?.csi;
   return {
@@ -245,9 +260,8 @@ export function attachmentFacts(
     attached: status?.attached === true,
     deleting: metadata.deletionTimestamp !== undefined,
     createdMs: metadata.creationTimestamp === undefined ? 0 : parseTime(metadata.creationTimestamp),
-    ...(attachError === undefined
-      ? {}
-      : { error: { time: attachError.time ?? '', message: attachError.message ?? '' } }),
+    ...(attachError === undefined ? {} : { error: errorOf(attachError) }),
+    ...(detachError === undefined ? {} : { detachError: errorOf(detachError) }),
   };
 }
 

@@ -94,6 +94,7 @@ function write({ nodes, pending }: Sim, action: Write): void {
       if (node.attachment !== 'none') node.attachment = 'deleting';
       return;
     case 'tell':
+    case 'tellNode':
       return;
     default:
       action satisfies never;
