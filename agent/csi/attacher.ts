@@ -6,9 +6,11 @@ import { attachmentName, csiVolumeName } from '#api/meta/volume-names.ts';
 import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { Attacher, Attachment } from '#volumes/csi/contract.ts';
+import { type Attacher, type Attachment, AttachRefusedError } from '#volumes/csi/contract.ts';
 import { VolumeSetupError } from '#volumes/setup-error.ts';
 import type { ApiClient } from '../api-client/client.ts';
+import { ApiRequestError } from '../api-client/errors.ts';
+import type { NodeEvent } from '../registration/node-status.ts';
 import { createAttachments } from './attachments.ts';
 
 /** How long a pod waits before it says what it waits for, in ms; then it is tried again. */
@@ -23,6 +25,8 @@ export interface AttacherDeps {
     onChange(listener: () => void): () => void;
   };
   readonly clock: Clock;
+  /** Told of the node. */
+  readonly event: (event: NodeEvent) => void;
 }
 
 export interface AttacherOptions {
@@ -55,19 +59,38 @@ async function becomes(
   }
 }
 
+const isAttached = ({ status, metadata }: VolumeAttachment): boolean =>
+  status?.attached === true && metadata?.deletionTimestamp === undefined;
+
+const NOT_ATTACHED = 'the volume could not be attached';
+const NOT_ANSWERED = 'its attacher has not answered';
+
+/** What its attacher says of it. */
 function checkAttached(name: string, attachment: VolumeAttachment | undefined): VolumeAttachment {
-  const { status, metadata } = attachment ?? {};
-  if (attachment !== undefined && status?.attached === true && metadata?.deletionTimestamp === undefined) {
-    return attachment;
-  }
-  const error = status?.attachError?.message ?? '';
+  if (attachment !== undefined && isAttached(attachment)) return attachment;
+  const error = attachment?.status?.attachError?.message ?? '';
   const why = error === '' ? '' : `: ${error}`;
   throw new VolumeSetupError(`the volume is not attached to this node yet (VolumeAttachment ${name})${why}`);
 }
 
+/** What an answer of the server means to people. */
+function explained(what: string, { status, message }: ApiRequestError): string {
+  const hint =
+    status === 403
+      ? '; an agent that attaches by itself has to be allowed to get, list, watch, create and delete volumeattachments'
+      : '';
+  return `${what}: ${message}${hint}`;
+}
+
+/** Explains what the server answers; everything else passes. */
+function explain(what: string, thrown: unknown): never {
+  if (!(thrown instanceof ApiRequestError)) throw thrown;
+  throw new VolumeSetupError(explained(what, thrown), { cause: thrown, reason: 'FailedAttachVolume' });
+}
+
 export function createAttacher(deps: AttacherDeps, options: AttacherOptions): Attacher {
   const { nodeName, vocabulary, controllerAttaches } = options;
-  const attachments = createAttachments(deps.client, options);
+  const attachments = createAttachments(deps, options);
 
   async function untilController(
     { driver, volumeHandle }: Attachment,
@@ -88,26 +111,62 @@ export function createAttacher(deps: AttacherDeps, options: AttacherOptions): At
     return checkAttached(name, await attachments.read(name, signal));
   }
 
+  async function attachOwn(
+    attachment: Attachment,
+    name: string,
+    signal: AbortSignal,
+  ): Promise<VolumeAttachment> {
+    await attachments.make(attachment, name, signal).catch((thrown: unknown) => {
+      if (!(thrown instanceof ApiRequestError) || thrown.retryable) throw thrown;
+      throw new AttachRefusedError(explained(NOT_ATTACHED, thrown), { cause: thrown });
+    });
+    const isAnswered = (found: VolumeAttachment | undefined): boolean =>
+      found !== undefined && (isAttached(found) || found.status?.attachError !== undefined);
+    const found = await attachments.follow(name, isAnswered, ATTACH_PATIENCE_MS, signal);
+    if (found !== undefined && isAttached(found)) return found;
+    const why = found?.status?.attachError?.message ?? NOT_ANSWERED;
+    throw new VolumeSetupError(
+      `the volume is not attached to this node yet (VolumeAttachment ${name}): ${why}`,
+      {
+        reason: 'FailedAttachVolume',
+      },
+    );
+  }
+
+  /** What is left of the attachment; undefined: nothing. */
+  async function detachOwn(name: string, signal: AbortSignal): Promise<VolumeAttachment | undefined> {
+    await attachments.remove(name, signal);
+    const isAnswered = (found: VolumeAttachment | undefined): boolean =>
+      found === undefined || found.status?.detachError !== undefined;
+    return attachments.follow(name, isAnswered, DETACH_PATIENCE_MS, signal);
+  }
+
   return {
     async attach(attachment, signal) {
       const name = attachmentName(attachment.driver, attachment.volumeHandle, nodeName);
       if (controllerAttaches) {
         return (await untilController(attachment, name, signal)).status?.attachmentMetadata ?? {};
       }
-      await attachments.make(attachment, name, signal);
-      const isThere = (found: VolumeAttachment | undefined): boolean =>
-        found?.status?.attached === true && found.metadata?.deletionTimestamp === undefined;
-      const found = await attachments.follow(name, isThere, ATTACH_PATIENCE_MS, signal);
-      return checkAttached(name, found).status?.attachmentMetadata ?? {};
+      const found = await attachOwn(attachment, name, signal).catch((thrown: unknown) =>
+        explain(NOT_ATTACHED, thrown),
+      );
+      return found.status?.attachmentMetadata ?? {};
     },
     async detach({ driver, volumeHandle }, signal) {
       if (controllerAttaches) return;
       const name = attachmentName(driver, volumeHandle, nodeName);
-      await attachments.remove(name, signal);
-      const left = await attachments.follow(name, (found) => found === undefined, DETACH_PATIENCE_MS, signal);
+      const left = await detachOwn(name, signal).catch((thrown: unknown) =>
+        explain('the volume could not be detached', thrown),
+      );
       if (left === undefined) return;
-      const why = left.status?.detachError?.message ?? 'its attacher has not answered';
-      throw new VolumeSetupError(`the volume is not detached yet (VolumeAttachment ${name}): ${why}`);
+      const why = left.status?.detachError?.message ?? NOT_ANSWERED;
+      const message = `the volume is not detached yet (VolumeAttachment ${name}): ${why}`;
+      deps.event({
+        type: 'Warning',
+        reason: 'FailedDetachVolume',
+        message: `DetachVolume.Detach failed for volume "${volumeHandle}" : ${why}`,
+      });
+      throw new VolumeSetupError(message);
     },
   };
 }

@@ -1,4 +1,5 @@
 /** VolumeAttachments of the API server: read, waited for, made. */
+import type { Clock } from '#api/kit/clock.ts';
 import { decode } from '#api/schema/decode.ts';
 import type { VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
@@ -28,8 +29,13 @@ export interface Attachments {
 const hasStatus = (thrown: unknown, status: number): boolean =>
   thrown instanceof ApiRequestError && thrown.status === status;
 
+export interface AttachmentsDeps {
+  readonly client: Pick<ApiClient, 'get' | 'create' | 'delete' | 'watch'>;
+  readonly clock: Pick<Clock, 'setTimer'>;
+}
+
 export function createAttachments(
-  client: Pick<ApiClient, 'get' | 'create' | 'delete' | 'watch'>,
+  { client, clock }: AttachmentsDeps,
   { nodeName, vocabulary }: { readonly nodeName: string; readonly vocabulary: Vocabulary },
 ): Attachments {
   const apiVersion = `storage.${vocabulary.apiGroupDomain}/v1`;
@@ -55,7 +61,9 @@ export function createAttachments(
   ): Promise<VolumeAttachment | undefined> {
     let known = await read(name, signal);
     if (condition(known)) return known;
-    const enough = AbortSignal.any([signal, AbortSignal.timeout(limitMs)]);
+    const lapse = new AbortController();
+    const timer = clock.setTimer(() => lapse.abort(new Error('nothing came in time')), limitMs);
+    const enough = AbortSignal.any([signal, lapse.signal]);
     const query = {
       fieldSelector: `metadata.name=${name}`,
       resourceVersion: known?.metadata?.resourceVersion,
@@ -69,6 +77,8 @@ export function createAttachments(
     } catch (thrown) {
       signal.throwIfAborted();
       if (!enough.aborted) throw thrown;
+    } finally {
+      timer.cancel();
     }
     return known;
   }

@@ -10,7 +10,7 @@ import type {
   Node,
   PersistentVolumeClaim,
 } from '#api/schema/gen/core-v1.ts';
-import type { CSIDriverSpec, CSINode, CSINodeDriver } from '#api/schema/gen/storage-v1.ts';
+import type { CSIDriverSpec, CSINode, CSINodeDriver, VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { RecordedCall, TestDriverOptions } from '#volumes/csi/testing/driver-options.ts';
 import { startTestDriver, type TestDriver } from '#volumes/csi/testing/start-driver.ts';
@@ -19,7 +19,7 @@ import { eventually } from '../../testing/wait.ts';
 import { sh, WAIT } from '../lifecycle/support.ts';
 import { type Joined, MERGE, NODE, STRATEGIC, startJoined } from './support.ts';
 
-const { apiGroupDomain } = VOCABULARIES.plat;
+const { apiGroupDomain, domain } = VOCABULARIES.plat;
 const STORAGE = `storage.${apiGroupDomain}/v1`;
 const ATTACHMENTS = `/apis/${STORAGE}/volumeattachments`;
 const DRIVER = 'disks.csi.example.org';
@@ -64,6 +64,27 @@ interface ClaimOptions {
   readonly storage?: string;
   readonly storageClassName?: string;
   readonly csi?: Partial<CSIPersistentVolumeSource>;
+}
+
+/** Nodes may do by default only what they need when the server's controller attaches. */
+async function allowAttaching(joined: Joined): Promise<void> {
+  const apiGroup = `rbac.authorization.${apiGroupDomain}`;
+  const about = (kind: string): object => ({
+    apiVersion: `${apiGroup}/v1`,
+    kind,
+    metadata: { name: 'attaching' },
+  });
+  const resources = ['volumeattachments'];
+  const verbs = ['get', 'list', 'watch', 'create', 'delete'];
+  await make(joined, `/apis/${apiGroup}/v1/clusterroles`, {
+    ...about('ClusterRole'),
+    rules: [{ apiGroups: [`storage.${apiGroupDomain}`], resources, verbs }],
+  });
+  await make(joined, `/apis/${apiGroup}/v1/clusterrolebindings`, {
+    ...about('ClusterRoleBinding'),
+    roleRef: { apiGroup, kind: 'ClusterRole', name: 'attaching' },
+    subjects: [{ apiGroup, kind: 'Group', name: 'system:nodes' }],
+  });
 }
 
 /** A pod that has the claim, or what else is its volume. */
@@ -255,4 +276,65 @@ test('a volume of a pod itself has its pod, its tokens and its group, and needs 
   await eventually(async () => (await driver.methods()).join() === 'NodePublishVolume,NodeUnpublishVolume', {
     timeoutMs: 20_000,
   });
+});
+
+test('an agent that attaches by itself makes the attachment, tells why it fails, and takes it back', async () => {
+  await using world = await startWorld({}, ['--enable-controller-attach-detach=false']);
+  const { joined, driver } = world;
+  const { plane } = joined;
+  const { metadata } = (await plane.get(`/api/v1/nodes/${NODE}`)).json as Node;
+  expect(Object.keys(metadata?.annotations ?? {})).not.toContain(
+    `volumes.${domain}/controller-managed-attach-detach`,
+  );
+  await makeDriver(joined, { attachRequired: true });
+  await makeClaim(joined);
+  await joined.run('p', userOf());
+  const isForbidden = async (): Promise<boolean> =>
+    (await eventOf(joined, 'FailedAttachVolume'))?.message?.includes('has to be allowed') === true;
+  await eventually(isForbidden, { what: 'the agent says what it is not allowed to do' });
+  await allowAttaching(joined);
+
+  const attachment = await eventually(
+    async () => {
+      const answer = await plane.get(ATTACHMENT);
+      return answer.status === 200 ? (answer.json as VolumeAttachment) : undefined;
+    },
+    { timeoutMs: 20_000, what: 'the attachment' },
+  );
+  expect(attachment.metadata?.managedFields?.map(({ manager }) => manager)).not.toContain(
+    'attachdetach-controller',
+  );
+  const finalizers = ['attacher.example.org/done'];
+  await joined.patch(ATTACHMENT, { metadata: { finalizers } });
+  const error = { message: 'the machine has no slot left', time: '2026-01-01T00:00:00Z' };
+  await joined.patch(`${ATTACHMENT}/status`, { status: { attached: false, attachError: error } });
+  await eventually(
+    async () => (await eventOf(joined, 'FailedAttachVolume'))?.message?.includes(error.message) === true,
+    { timeoutMs: 20_000, what: 'the pod is told what the attacher says' },
+  );
+  expect(await driver.methods()).toEqual([]);
+  await joined.patch(`${ATTACHMENT}/status`, {
+    status: { attached: true, attachError: null, attachmentMetadata: { slot: '4' } },
+  });
+  await joined.shows('p', (pod) => pod.status?.phase === 'Running');
+  expect(await requestOf(driver, 'NodeStageVolume')).toMatchObject({ publishContext: { slot: '4' } });
+  const { status } = (await plane.get(`/api/v1/nodes/${NODE}`)).json as Node;
+  expect(status?.volumesAttached ?? []).toEqual([]);
+
+  await joined.agent.stop('SIGKILL');
+  await joined.agent.start();
+  await joined.remove('p');
+  await eventually(
+    async () =>
+      ((await plane.get(ATTACHMENT)).json as VolumeAttachment).metadata?.deletionTimestamp !== undefined,
+    { timeoutMs: 20_000, what: 'the attachment is given back' },
+  );
+  expect(await driver.methods()).toEqual(ROUND);
+  const detachError = { message: 'the disk is still busy', time: '2026-01-01T00:00:00Z' };
+  await joined.patch(`${ATTACHMENT}/status`, { status: { detachError } });
+  const told = await eventually(() => eventOf(joined, 'FailedDetachVolume'), { timeoutMs: 20_000 });
+  expect(told.involvedObject).toMatchObject({ kind: 'Node', name: NODE });
+  expect(told.message).toContain('the disk is still busy');
+  await joined.patch(ATTACHMENT, { metadata: { finalizers: null } });
+  await eventually(async () => (await joined.agent.pods()).length === 0, { timeoutMs: 20_000 });
 });

@@ -1,6 +1,7 @@
 /** What CSI volumes need from the rest of the agent, and what they offer. */
 import type { CSIDriver, VolumeAttachmentSource } from '#api/schema/gen/storage-v1.ts';
 import type { Node as NodeService, NodeServiceCapabilityRPCType } from '#cri/gen/csi-v1.ts';
+import { VolumeSetupError } from '../setup-error.ts';
 
 /** A driver that has registered. */
 export interface Driver {
@@ -32,10 +33,18 @@ export interface Attachment {
   readonly source: VolumeAttachmentSource;
 }
 
+/** Nobody has begun to attach the volume, so that there is nothing to take back. */
+export class AttachRefusedError extends VolumeSetupError {
+  constructor(message: string, options: { readonly cause: unknown }) {
+    super(message, { ...options, reason: 'FailedAttachVolume' });
+    this.name = 'AttachRefusedError';
+  }
+}
+
 /** Attaching by VolumeAttachments of an API server. */
 export interface Attacher {
   /** Resolves when the volume is attached, with what its attacher has to say to the driver.
-   *  @throws VolumeSetupError, with what kept the attacher from it */
+   *  @throws AttachRefusedError; VolumeSetupError, with what kept the attacher from it */
   attach(attachment: Attachment, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
   /** Resolves when the volume is detached, or others see to it. */
   detach(attachment: Pick<Attachment, 'driver' | 'volumeHandle'>, signal: AbortSignal): Promise<void>;

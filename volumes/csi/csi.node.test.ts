@@ -6,7 +6,7 @@ import { silentLogger } from '#api/kit/logger.ts';
 import type { Pod, Volume } from '#api/schema/gen/core-v1.ts';
 import { createExpander } from '../expansion/expander.ts';
 import { testPod } from '../test-host.ts';
-import type { Attacher, Attachment } from './contract.ts';
+import { type Attacher, type Attachment, AttachRefusedError } from './contract.ts';
 import { createCsiMeasure } from './stats.ts';
 import { conditionFile, type RecordedCall } from './testing/driver-options.ts';
 import { claimPod, DRIVER, startWorld, type World, type WorldOptions } from './testing/world.ts';
@@ -210,6 +210,25 @@ describe('attaching', () => {
       `attach ${DRIVER} vol-c pv-c after undefined`,
       `detach ${DRIVER} vol-c after NodeUnstageVolume`,
     ]);
+  });
+
+  test('what was refused at once need not be taken back', async () => {
+    let refused = 0;
+    const attacher: Attacher = {
+      async attach() {
+        refused += 1;
+        throw new AttachRefusedError('forbidden', { cause: undefined });
+      },
+      detach: () => Promise.reject(new Error('it was never attached')),
+    };
+    const world = await start({ attacher, object: { attachRequired: true } });
+    world.claim('c');
+    await expect(world.manager.mountPod(claimPod('u1', 'c'), signal)).rejects.toMatchObject({
+      reason: 'FailedAttachVolume',
+    });
+    await world.manager.unmountPod('u1');
+    expect(refused).toBe(1);
+    expect(await readdir(join(world.test.rootDir, 'pods'))).toEqual([]);
   });
 
   test('is refused where there is nobody to do it', async () => {

@@ -8,7 +8,7 @@ import { VolumeSetupError } from '../setup-error.ts';
 import type { SourceRequest, UndoServices } from '../sources/source.ts';
 import type { StageFolder, StageRecord } from '../staging/contract.ts';
 import { callDriver, secretsFor } from './call.ts';
-import type { CsiVolumes, Driver } from './contract.ts';
+import { AttachRefusedError, type CsiVolumes, type Driver } from './contract.ts';
 import { type CsiVolume, capabilityOf, type Use } from './volume.ts';
 
 /** A volume that is about to be staged. */
@@ -66,8 +66,14 @@ async function attach(
       `CSI driver ${volume.driver} wants its volumes attached (spec.attachRequired), which nobody does without an API server`,
     );
   }
-  await folder.save({ ...folder.saved, attached: YES });
-  return csi.attacher.attach({ driver: volume.driver, volumeHandle: volume.handle, source }, signal);
+  const before: Kept = folder.saved;
+  await folder.save({ ...before, attached: YES });
+  try {
+    return await csi.attacher.attach({ driver: volume.driver, volumeHandle: volume.handle, source }, signal);
+  } catch (thrown) {
+    if (thrown instanceof AttachRefusedError && before.attached === undefined) await folder.save(before);
+    throw thrown;
+  }
 }
 
 async function isStaged({ request }: Staging, folder: StageFolder, boot: string): Promise<boolean> {

@@ -30,7 +30,7 @@ export const VOLUME_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [{ name: 'enable-controller-attach-detach', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Leave attaching volumes to the controller.',
   },
   {
