@@ -1,0 +1,108 @@
+/** Devices of a real plugin process, given to containers of an agent that has no API server. */
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { TestPluginOptions } from '#agent/resources/devices/testing/plugin-options.ts';
+import { startTestPlugin, type TestPlugin } from '#agent/resources/devices/testing/start-plugin.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createTempDir, type TempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+import {
+  type Bench,
+  containerId,
+  hasPhase,
+  isRunning,
+  isWaiting,
+  pod,
+  restarts,
+  sh,
+  startBench,
+  WAIT,
+} from './support.ts';
+
+let bench: Bench;
+let folder: TempDir;
+beforeAll(async () => {
+  folder = await createTempDir('na-devices-');
+  await mkdir(join(folder.path, 'shared'));
+  await writeFile(join(folder.path, 'shared', 'word'), 'from the plugin\n');
+  bench = await startBench();
+});
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const start = (name: string, devices: string, more: Partial<TestPluginOptions> = {}): Promise<TestPlugin> =>
+  startTestPlugin({
+    dir: join(bench.agent.root, 'device-plugins'),
+    agentSocket: `${VOCABULARIES.plat.agentComponent}.sock`,
+    resource: `example.com/${name}`,
+    devices,
+    callsFile: join(folder.path, `${name}.jsonl`),
+    mount: join(folder.path, 'shared'),
+    ...more,
+  });
+
+const user = (name: string, resource: string, count: number): string =>
+  pod(name, {
+    containers: [sh('c', WAIT, { resources: { limits: { [`example.com/${resource}`]: String(count) } } })],
+  });
+
+test('a container waits for the plugin, and has its devices, files and variables', async () => {
+  await bench.agent.put('zeros.json', user('zeros', 'zero', 2));
+  await bench.agent.waitFor('zeros', isWaiting('c', 'CreateContainerConfigError'));
+  await bench.event('zeros', 'Failed', /no device plugin has registered for example\.com\/zero/);
+  await using plugin = await start('zero', 'z1 z2 z3!', { preStartRequired: true });
+  const running = await bench.agent.waitFor('zeros', isRunning('c'));
+  const look = 'echo $TEST_DEVICES; cat /plugin/word; head -c 2 /dev/z1 | od -An -tx1; ls /dev/z2';
+  expect(await bench.exec(running, 'c', look)).toBe('z1,z2\nfrom the plugin\n 00 00\n/dev/z2\n');
+  const { status } = await bench.cri.runtime.containerStatus({ containerId: containerId(running, 'c') });
+  expect(status?.annotations['example.com/devices']).toBe('z1-z2');
+  expect(await plugin.calls()).toEqual(['Allocate', 'PreStartContainer']);
+
+  await bench.agent.put('late.json', user('late', 'zero', 1));
+  const refused = await bench.agent.waitFor('late', hasPhase('Failed'));
+  expect(refused.status?.reason).toBe('UnexpectedAdmissionError');
+  expect(refused.status?.message).toContain('Requested: 1, Available: 0');
+});
+
+test('devices stay with their container when plugin and agent come anew', async () => {
+  const plugin = await start('kept', 'k1 k2', { preferred: ['k2'] });
+  await bench.agent.put('kept.json', user('kept', 'kept', 1));
+  const before = await bench.agent.waitFor('kept', isRunning('c'));
+  expect(await bench.exec(before, 'c', 'echo $TEST_DEVICES')).toBe('k2\n');
+  await plugin.kill();
+  await bench.agent.stop('SIGKILL');
+  await bench.agent.start();
+
+  // Without a plugin, a container that ended has what it had.
+  const after = await bench.agent.waitFor('kept', isRunning('c'));
+  expect(containerId(after, 'c')).toBe(containerId(before, 'c'));
+  await bench.cri.runtime.stopContainer({ containerId: containerId(after, 'c'), timeout: 0n });
+  const again = await bench.agent.waitFor('kept', restarts('c', 1));
+  expect(await bench.exec(again, 'c', 'echo $TEST_DEVICES')).toBe('k2\n');
+
+  await using back = await start('kept', 'k1 k2');
+  await bench.agent.put('other.json', user('other', 'kept', 1));
+  const other = await bench.agent.waitFor('other', isRunning('c'));
+  expect(await bench.exec(other, 'c', 'echo $TEST_DEVICES')).toBe('k1\n');
+  expect((await back.calls()).filter((name) => name === 'Allocate')).toHaveLength(2);
+
+  // What a pod had is there for the next one when it is gone.
+  await bench.agent.drop('kept.json');
+  await eventually(async () => (await bench.agent.pod('kept')) === undefined, { timeoutMs: 20_000 });
+  await bench.agent.put('next.json', user('next', 'kept', 1));
+  const next = await bench.agent.waitFor('next', isRunning('c'));
+  expect(await bench.exec(next, 'c', 'echo $TEST_DEVICES')).toBe('k2\n');
+});
+
+test('a plugin may register by a socket in the folder of plugins', async () => {
+  await using plugin = await start('folder', 'f1', {
+    registryDir: join(bench.agent.root, 'plugins_registry'),
+  });
+  await bench.agent.put('found.json', user('found', 'folder', 1));
+  const running = await bench.agent.waitFor('found', isRunning('c'));
+  expect(await bench.exec(running, 'c', 'echo $TEST_DEVICES')).toBe('f1\n');
+  expect(await plugin.calls()).toContain('GetDevicePluginOptions');
+});
