@@ -4,10 +4,12 @@ import type { Logger } from '#api/kit/logger.ts';
 import { createProcessLogger, type ProcessLogger } from '#api/kit/process-logger.ts';
 import type { AgentConfig } from './config/gen/config.ts';
 import type { Origins } from './config/origin.ts';
+import { keepKernelDefaults } from './node/kernel-defaults.ts';
 import { nodeName } from './node/node-facts.ts';
 import { outliveRejections } from './node/process-guard.ts';
 import { applyProcessLimits } from './node/process-limits.ts';
 import { lockRoot, RootLockedError } from './node/root-lock.ts';
+import { refuseSwap } from './node/swap.ts';
 import { openDatagramSender } from './systemd/datagram.ts';
 import { createSystemdNotifier, parseNotifyEnvironment } from './systemd/notify.ts';
 import { AGENT_VERSION } from './version.ts';
@@ -47,6 +49,9 @@ async function runLocked(
   log: ProcessLogger,
 ): Promise<void> {
   const stop = stopSignal(log);
+  await refuseSwap(config);
+  const isProtected = config.protectKernelDefaults;
+  await keepKernelDefaults({ isProtected, sets: config.platconfig !== '' }, log);
   await applyProcessLimits(config, log);
   const base = await createBase(config, origins, node, log);
   const runtimeSide = await createRuntimeSide(base);

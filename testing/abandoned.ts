@@ -1,6 +1,8 @@
 /** Cleans up after test runs that were killed before they could do it themselves. */
+import { existsSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { parsePidFile, readProcess } from '#agent/runtime/managed/process.ts';
 import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
 import { silentLogger } from '#api/kit/logger.ts';
@@ -31,6 +33,22 @@ export async function removeAbandonedContainerds(): Promise<readonly string[]> {
     abandoned.push(folder);
   }
   return abandoned;
+}
+
+const TEST_CGROUP = /^na-test-(na-agent-\w+)$/;
+
+/** Removes cgroups of agents of tests whose folders are gone. */
+export async function removeAbandonedCgroups(mountRoot = '/sys/fs/cgroup'): Promise<void> {
+  const hierarchies = await readdir(mountRoot).catch(() => []);
+  const found = await Promise.all(
+    ['', ...hierarchies].map((name) => readdir(join(mountRoot, name)).catch(() => [])),
+  );
+  for (const name of new Set(found.flat())) {
+    const folder = TEST_CGROUP.exec(name)?.[1];
+    if (folder === undefined || existsSync(join('/tmp', folder))) continue;
+    // What still runs there is another's trouble.
+    await removeCgroupTree(`/${name}`).catch(() => undefined);
+  }
 }
 
 async function readOwner(folder: string): Promise<string> {

@@ -105,6 +105,10 @@ export class TestAgent implements AsyncDisposable {
         ({ flag }) => flag,
       ),
       '--hostname-override=n1',
+      // The machine of a developer may have swap.
+      ...([...more, ...flags].some((flag) => flag.startsWith('--fail-swap-on'))
+        ? []
+        : ['--fail-swap-on=false']),
       ...([...more, ...flags].some((flag) => flag.startsWith('--cgroup-root'))
         ? []
         : [`--cgroup-root=${this.cgroup}`]),

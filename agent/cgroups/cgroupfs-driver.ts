@@ -13,6 +13,8 @@ export interface CgroupMaker {
   parent(name: CgroupName): string;
   /** Makes it where it is not there, and sets its limits. @returns those that were refused. @throws Error */
   set(name: CgroupName, limits: CgroupLimits): Promise<readonly CgroupFault[]>;
+  /** Sets limits of a cgroup that somebody else made, and leaves its others. @returns those that were refused */
+  limit(path: string, limits: CgroupLimits): Promise<readonly CgroupFault[]>;
   /** Removes the cgroup at a path that this or another driver made, with all below it. @throws CgroupBusyError */
   remove(path: string): Promise<void>;
   close(): void;
@@ -29,6 +31,7 @@ export function createCgroupfsMaker(tree: CgroupTree): CgroupMaker {
       await tree.create(path(name));
       return tree.apply(path(name), limits);
     },
+    limit: (at, limits) => tree.apply(at, limits, 'keep'),
     remove: (at) => tree.remove(at),
     close: () => undefined,
   };

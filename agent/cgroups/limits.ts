@@ -171,3 +171,12 @@ export function writesV2(limits: CgroupLimits): readonly CgroupWrite[] {
     ...hugePageWrites(limits, 'max'),
   ];
 }
+
+/** Without what is only there to take an earlier limit back: for cgroups whose other limits are somebody else's. */
+export function givenWrites(
+  writes: (limits: CgroupLimits) => readonly CgroupWrite[],
+  limits: CgroupLimits,
+): readonly CgroupWrite[] {
+  const unlimited = new Set(writes({}).map(({ file, text }) => `${file} ${text}`));
+  return writes(limits).filter(({ file, text }) => !unlimited.has(`${file} ${text}`));
+}

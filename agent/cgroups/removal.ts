@@ -34,7 +34,7 @@ export function killProcess(pid: number): void {
 }
 
 /** Reads `cgroup.procs`. Neither the kernel's zero for processes of other namespaces nor the first process count. */
-const pidsIn = (text: string): readonly number[] =>
+export const pidsIn = (text: string): readonly number[] =>
   text
     .split('\n')
     .map(Number)

@@ -7,12 +7,13 @@ import type { Hierarchies } from './hierarchies.ts';
 import {
   type CgroupLimits,
   type CgroupWrite,
+  givenWrites,
   LIMIT_CONTROLLERS,
   type LimitController,
   writesV1,
   writesV2,
 } from './limits.ts';
-import { killProcess, processesBelow, removeCgroupFolder } from './removal.ts';
+import { killProcess, pidsIn, processesBelow, removeCgroupFolder } from './removal.ts';
 
 /** A limit that the kernel did not take. */
 export interface CgroupFault {
@@ -34,14 +35,22 @@ export interface CgroupTree {
   exists(path: string): Promise<boolean>;
   /** Controllers whose limits can be set on this cgroup. */
   controllers(path: string): Promise<ReadonlySet<LimitController>>;
-  /** Sets limits that are not set already. Never rejects. @returns those that were refused */
-  readonly apply: (path: string, limits: CgroupLimits) => Promise<readonly CgroupFault[]>;
+  /** Sets limits that are not set already. Never rejects.
+   *  @param others what becomes of limits that are not given; taken back unless said otherwise
+   *  @returns those that were refused */
+  readonly apply: (
+    path: string,
+    limits: CgroupLimits,
+    others?: 'keep' | 'reset',
+  ) => Promise<readonly CgroupFault[]>;
   /** Sets everything anew at the next time. */
   forgetApplied(): void;
   /** Bytes of memory in use; undefined where it is not counted. */
   memoryBytes(path: string): Promise<number | undefined>;
   /** Processes in the cgroup and below it. */
   processes(path: string): Promise<readonly number[]>;
+  /** Processes that are in no cgroup below the root, where limits are set; without the first one. */
+  rootProcesses(): Promise<readonly number[]>;
   /** Moves a process into the cgroup, in every hierarchy that has it. @throws Error of the file system */
   move(path: string, pid: number): Promise<void>;
   /** Removes the cgroup with all below it from every hierarchy, and ends what still runs in it. Gone already is fine.
@@ -125,8 +134,9 @@ function createWriter(
   }
 
   return {
-    async apply(path, limits) {
-      const writes = version === 2 ? writesV2(limits) : writesV1(limits);
+    async apply(path, limits, others = 'reset') {
+      const all = version === 2 ? writesV2 : writesV1;
+      const writes = others === 'reset' ? all(limits) : givenWrites(all, limits);
       const groups = [...Map.groupBy(writes, ({ controller }) => controller).values()];
       // In order within a controller: a quota goes by the period before it.
       const faults = await Promise.all(
@@ -192,6 +202,12 @@ export function createCgroupTree(deps: CgroupTreeDeps): CgroupTree {
     async processes(path) {
       const found = await Promise.all(all.map((mountPoint) => processesBelow(fs, join(mountPoint, path))));
       return [...new Set(found.flat())];
+    },
+    async rootProcesses() {
+      const texts = await Promise.all(
+        folders.all('/').map((folder) => fs.read(join(folder, 'cgroup.procs'))),
+      );
+      return [...new Set(texts.flatMap(pidsIn))];
     },
     async move(path, pid) {
       for (const folder of folders.all(path)) await fs.write(join(folder, 'cgroup.procs'), `${pid}`);

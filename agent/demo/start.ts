@@ -94,6 +94,8 @@ async function ensureAgent(
     extra: [
       '--healthz-port=0',
       `--cgroup-root=/${layout.name}`,
+      // A machine to try it on mostly has swap.
+      '--fail-swap-on=false',
       '--eviction-hard=',
       '--image-gc-high-threshold=100',
     ],

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
+import { parseHierarchies } from '../cgroups/hierarchies.ts';
 import { allocatableAmounts } from '../cgroups/node-allocatable.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
@@ -30,6 +31,14 @@ export async function loadNodeSettings(config: AgentConfig, identity: NodeIdenti
     memoryCapacityBytes: totalmem(),
     hugePageSizesBytes: await hugePageSizesBytes(),
     swap: swapBehaviour(config),
+    ...(featureEnabled(config, 'MemoryQoS') && (await isUnified())
+      ? {
+          memoryQoS: {
+            throttlingFactor: config.memoryThrottlingFactor,
+            allocatableBytes: allocatable['memory'] ?? 0,
+          },
+        }
+      : {}),
   };
   return {
     owner: { vocabulary, instance: identity.instance },
@@ -51,6 +60,12 @@ export async function loadNodeSettings(config: AgentConfig, identity: NodeIdenti
     allocatable: () => allocatable,
     cores: capacity['cpu'] ?? 1,
   };
+}
+
+/** Whether limits are those of cgroup v2. */
+async function isUnified(): Promise<boolean> {
+  const mounts = await readFile('/proc/self/mountinfo', 'utf8').catch(() => '');
+  return parseHierarchies(mounts)?.version === 2;
 }
 
 function swapBehaviour(config: AgentConfig): ResourceSettings['swap'] {

@@ -10,7 +10,6 @@ import { createRestorer } from '../pods/restore.ts';
 import { runResync } from '../pods/resync.ts';
 import { watchStrays } from '../pods/strays.ts';
 import type { Base } from './base.ts';
-import { knownPods } from './cgroup-side.ts';
 import type { CollectionSide } from './collection-side.ts';
 import { retryCsiPods } from './csi-side.ts';
 import { retryDevicePods } from './device-side.ts';
@@ -24,7 +23,7 @@ const FIRST_LOOK_RETRY_MS = 500;
 export async function runAll(
   base: Base,
   { connection, identity, view, observer }: RuntimeSide,
-  { manager, sources, records, memory, volumes, resources, csi, cgroups }: PodSide,
+  { manager, sources, records, memory, volumes, resources, csi, cgroupSide }: PodSide,
   collection: Pick<CollectionSide, 'run'>,
   stop: AbortSignal,
 ): Promise<void> {
@@ -32,7 +31,7 @@ export async function runAll(
   const running = [sources.run(stop)];
   await firstLook({ connection, identity, observer, clock, log }, stop);
   if (!stop.aborted) {
-    await cgroups.begin();
+    await cgroupSide.cgroups.begin();
     const restore = createRestorer({ view, records, memory, volumes, log });
     manager.restore(await restore());
     manager.apply(sources.current());
@@ -44,7 +43,7 @@ export async function runAll(
     resources.onChange(() => retryDevicePods(base, manager));
     base.changes.subscribe(() => resources.keepOnly(() => holdingPods(manager, view)));
     running.push(
-      cgroups.run(knownPods(manager), stop),
+      cgroupSide.run(manager, stop),
       resources.run(stop),
       csi.registry.run(stop),
       volumes.recover(stop),

@@ -8,7 +8,13 @@ import { decideDriver, readRuntimeDriver } from '../cgroups/driver.ts';
 import { parseHierarchies } from '../cgroups/hierarchies.ts';
 import type { PodLimitOptions } from '../cgroups/limits.ts';
 import { type CgroupName, parseCgroupName, sliceName } from '../cgroups/names.ts';
-import { allPodsLimits, type NodeCapacity, parseMostPids } from '../cgroups/node-allocatable.ts';
+import {
+  allPodsLimits,
+  type NodeCapacity,
+  parseMostPids,
+  reservedLimits,
+} from '../cgroups/node-allocatable.ts';
+import { type ReservedPart, runNodeCgroups } from '../cgroups/node-cgroups.ts';
 import { createPodCgroups, type KnownPods, type PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { createCgroupRecords } from '../cgroups/records.ts';
 import { type CgroupFault, createCgroupTree } from '../cgroups/tree.ts';
@@ -77,32 +83,87 @@ function tellEnforced({ events, node, log }: Base, faults: readonly CgroupFault[
   tell({ type: 'Warning', reason: 'FailedNodeAllocatableEnforcement', message });
 }
 
-export async function createPodCgroupsOf(
+/** The parts of the node that amounts are kept for, as far as that is enforced. */
+function reservedParts(config: AgentConfig, memoryQoS: boolean): readonly ReservedPart[] {
+  const parts = [
+    ['system-reserved', config.systemReservedCgroup, config.systemReserved],
+    ['plat-reserved', config.platReservedCgroup, config.platReserved],
+  ] as const;
+  return parts
+    .filter(([group]) => config.enforceNodeAllocatable.includes(group))
+    .map(([group, cgroup, amounts]) => ({ group, cgroup, limits: reservedLimits(amounts, memoryQoS) }));
+}
+
+/** The same result for all who ask, unless it failed. */
+function once<T>(task: () => Promise<T>): () => Promise<T> {
+  let result: Promise<T> | undefined;
+  return () => {
+    if (result !== undefined) return result;
+    const asked = task();
+    result = asked;
+    asked.catch(() => {
+      result = undefined;
+    });
+    return asked;
+  };
+}
+
+export interface CgroupSide {
+  readonly cgroups: PodCgroups;
+  /** Keeps cgroups as they should be until the signal fires. Never rejects. */
+  run(manager: PodManager, stop: AbortSignal): Promise<void>;
+}
+
+export async function createCgroupSide(
   base: Base,
   runtimeSide: RuntimeSide,
   event: PodEvent,
-): Promise<PodCgroups> {
+): Promise<CgroupSide> {
+  const { config, clock, log, events, node } = base;
+  const open = once(createOpen(base, runtimeSide));
+  const hierarchies = parseHierarchies((await readText('/proc/self/mountinfo')) ?? '');
+  const pod = podLimitOptions(config, hierarchies?.version);
+  const cgroups = await createPodCgroupsOf(base, { open, pod, event });
+  const deps = { open, clock, log, event: createNodeEventSink(events, node), pid: process.pid };
+  const options = {
+    reserved: reservedParts(config, pod.memoryQoS),
+    agentCgroup: config.nodeAgentCgroups,
+    systemCgroup: config.systemCgroups,
+  };
+  return {
+    cgroups,
+    run: async (manager, stop) =>
+      void (await Promise.all([cgroups.run(knownPods(manager), stop), runNodeCgroups(deps, options, stop)])),
+  };
+}
+
+interface PodCgroupParts {
+  readonly open: () => Promise<CgroupMaker | undefined>;
+  readonly pod: PodLimitOptions;
+  readonly event: PodEvent;
+}
+
+async function createPodCgroupsOf(base: Base, { open, pod, event }: PodCgroupParts): Promise<PodCgroups> {
   const { config, clock, log } = base;
   const root = rootOf(base);
   const capacity = await nodeCapacity(base);
   const rules = resourceRules(config);
   const enforced = config.enforceNodeAllocatable.includes('pods');
-  const hierarchies = parseHierarchies((await readText('/proc/self/mountinfo')) ?? '');
   const all = allPodsLimits(capacity, rules, true);
   return createPodCgroups(
     {
-      open: createOpen(base, runtimeSide),
+      open,
       records: createCgroupRecords(join(config.rootDir, 'cgroups')),
       clock,
       log,
-      event: (pod: Pod, type, reason, message) => event(pod, type, reason, message),
+      event: (of: Pod, type, reason, message) => event(of, type, reason, message),
       ...(enforced ? { enforced: (faults) => tellEnforced(base, faults) } : {}),
     },
     {
       perQos: config.cgroupsPerQOS,
       root,
       fallback: fallbackOf(config, root),
-      pod: podLimitOptions(config, hierarchies?.version),
+      pod,
       hugePageSizesBytes: base.settings.resources.hugePageSizesBytes,
       reservedPercent: featureEnabled(config, 'QOSReserved')
         ? Number.parseInt(config.qosReserved['memory'] ?? '0', 10)
@@ -117,7 +178,7 @@ export async function createPodCgroupsOf(
 const fallbackOf = ({ cgroupRoot, cgroupDriver }: AgentConfig, root: CgroupName): string =>
   cgroupDriver === 'systemd' ? sliceName(root) : cgroupRoot;
 
-export const knownPods = (manager: PodManager): KnownPods => ({
+const knownPods = (manager: PodManager): KnownPods => ({
   active: () =>
     manager
       .entries()

@@ -39,7 +39,7 @@ import { createSourceManager, type SourceManager } from '../sources/manager.ts';
 import { createSourceReporter, type SourceReporter } from '../sources/report.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
-import { createPodCgroupsOf } from './cgroup-side.ts';
+import { type CgroupSide, createCgroupSide } from './cgroup-side.ts';
 import { createPluginSide } from './device-side.ts';
 import { createEmptyDirs } from './empty-dirs.ts';
 import { createPressureRefusal, type PressureRefusal } from './pressure-refusal.ts';
@@ -67,7 +67,7 @@ export interface PodSide {
   readonly run: RunProgram;
   /** CSI drivers of this node. */
   readonly csi: Csi;
-  readonly cgroups: PodCgroups;
+  readonly cgroupSide: CgroupSide;
   /** Counts of emptyDir volumes that file systems keep, if they do. */
   readonly quotas: ProjectQuotas | undefined;
 }
@@ -96,11 +96,11 @@ export async function createPodSide(
   const execs = createExecCalls({ runtime: runtimeSide.connection.runtime, clock });
   const { execSync } = execs;
   const probes = createProbes(base, execSync, event, (podUID) => wakePod(podUID));
-  const cgroups = await createPodCgroupsOf(base, runtimeSide, event);
+  const cgroupSide = await createCgroupSide(base, runtimeSide, event);
   const operations = createPodOperations(
     await operationDeps(base, runtimeSide, {
       event,
-      cgroups,
+      cgroups: cgroupSide.cgroups,
       objectsOf,
       serviceEnv: server?.serviceEnv ?? (() => Promise.resolve({})),
       runtimeHandler: server?.runtimeHandler ?? handlerOf,
@@ -149,7 +149,7 @@ export async function createPodSide(
     execs,
     run,
     csi,
-    cgroups,
+    cgroupSide,
     quotas,
   };
 }

@@ -42,6 +42,9 @@ const flagsOf = ({ name, dir, bootstrapConfig }: HollowOptions): readonly string
   '--enable-server=false',
   // What is short on the machine of the measurement is no matter of a node's that it plays.
   '--eviction-hard=',
+  '--cgroups-per-qos=false',
+  '--enforce-node-allocatable=none',
+  '--fail-swap-on=false',
 ];
 
 /** Runs until the signal fires.

@@ -4,6 +4,7 @@ import { mkdir, readFile, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { weightOf } from '#agent/cgroups/limits.ts';
+import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { eventually } from '../../testing/wait.ts';
 import { type Bench, containerId, hasEnded, isRunning, pod, sh, startBench, WAIT } from './support.ts';
@@ -14,11 +15,27 @@ const isV1 = existsSync(join(ROOT, 'memory'));
 const folder = (controller: string, path: string): string => join(ROOT, isV1 ? controller : '', path);
 const MEMORY_LIMIT = isV1 ? 'memory.limit_in_bytes' : 'memory.max';
 
+/** Cgroups of the node, made for this run alone. */
+const SYSTEM = `/na-test-sys-${process.pid}`;
+const AGENT = `/na-test-agent-${process.pid}`;
+
 let bench: Bench;
 beforeAll(async () => {
-  bench = await startBench(['--pod-max-pids=40', '--system-reserved=cpu=100m,memory=512Mi']);
+  for (const controller of ['cpu', 'memory', 'pids']) {
+    await mkdir(folder(controller, SYSTEM), { recursive: true });
+  }
+  bench = await startBench([
+    '--pod-max-pids=40',
+    '--system-reserved=cpu=100m,memory=512Mi',
+    '--enforce-node-allocatable=pods,system-reserved',
+    `--system-reserved-cgroup=${SYSTEM}`,
+    `--nodeagent-cgroups=${AGENT}`,
+  ]);
 });
-afterAll(async () => bench[Symbol.asyncDispose]());
+afterAll(async () => {
+  await bench[Symbol.asyncDispose]();
+  for (const path of [SYSTEM, AGENT]) await removeCgroupTree(path);
+});
 
 const { podsCgroup } = VOCABULARIES.plat;
 const all = (): string => join(bench.agent.cgroup, podsCgroup);
@@ -96,6 +113,21 @@ test('all pods together have the machine without what is reserved', async () => 
   const total = /MemTotal:\s+(\d+) kB/.exec(await readFile('/proc/meminfo', 'utf8'))?.[1];
   const limit = Number(await text('memory', all(), MEMORY_LIMIT));
   expect(limit).toBe(Number(total) * 1024 - 512 * 1024 * 1024);
+});
+
+test('the system has what is reserved for it, and the agent is in its own cgroup', async () => {
+  const limit = (): Promise<string> => text('memory', SYSTEM, MEMORY_LIMIT);
+  await eventually(async () => ((await limit()) === String(512 * 1024 * 1024) ? true : undefined), {
+    what: 'the cgroup of the system is limited',
+  });
+  expect(await weight(SYSTEM)).toBe(weightFor('102'));
+  const inside = await eventually(async () => (await text('memory', AGENT, 'cgroup.procs')) || undefined, {
+    what: 'the agent is in its cgroup',
+  });
+  expect(inside).toBe(String(bench.agent.pid));
+  const seen = (await bench.agent.events('n1')).map(({ reason, message }) => `${reason}: ${message}`);
+  expect(seen).toContain(`NodeAllocatableEnforced: Updated limits on system-reserved cgroup ${SYSTEM}`);
+  expect(seen).toContain('NodeAllocatableEnforced: Updated Node Allocatable limit across pods');
 });
 
 test('a pod has no more processes than it may', async () => {

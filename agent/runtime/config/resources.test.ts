@@ -118,6 +118,25 @@ describe('qosClass', () => {
   });
 });
 
+describe('quality of service of memory', () => {
+  const memoryQoS = { throttlingFactor: 0.8, allocatableBytes: 10_000 };
+  test.each<[string, ResourceRequirements, Readonly<Record<string, string>> | undefined]>([
+    ['a limit', { requests: { memory: '500' }, limits: { memory: '1000' } }, { min: '500', high: '800' }],
+    ['no limit', { requests: { memory: '500' } }, { min: '500', high: '8000' }],
+    ['nothing', {}, { high: '8000' }],
+    ['all that it asks for', { requests: { memory: '900' }, limits: { memory: '1000' } }, { min: '900' }],
+  ])('of a container with %s', (_, resources, files) => {
+    const { unified } = containerResources(
+      testPod({}, { resources }),
+      { resources },
+      { ...RESOURCES, memoryQoS },
+    );
+    const expected = Object.entries(files ?? {}).map(([name, text]) => [`memory.${name}`, text]);
+    expect(unified).toEqual(Object.fromEntries(expected));
+    expect(containerResources(testPod(), {}, RESOURCES)).not.toHaveProperty('unified');
+  });
+});
+
 describe('oomScoreAdj', () => {
   const burstable = (memory: string): [Pod, ResourceRequirements] => {
     const resources = { requests: { memory } };

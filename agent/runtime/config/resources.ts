@@ -17,6 +17,16 @@ export interface ResourceSettings {
   readonly hugePageSizesBytes: readonly number[];
   /** `none` leaves swap to the runtime; with feature gate NodeSwap, `limited` or `unlimited`. */
   readonly swap: 'none' | 'limited' | 'unlimited';
+  /** Of cgroup v2 with feature gate MemoryQoS: requests of memory are kept, and a container is slowed down before it
+   *  reaches its limit. */
+  readonly memoryQoS?: MemoryQoSSettings;
+}
+
+export interface MemoryQoSSettings {
+  /** Share of the limit at which a container is slowed down, 0 to 1. */
+  readonly throttlingFactor: number;
+  /** The limit of a container that has none. */
+  readonly allocatableBytes: number;
 }
 
 const MIN_SHARES = 2n;
@@ -65,6 +75,24 @@ export function containerResources(
     memorySwapLimitInBytes: swapLimit(memoryBytes, settings.swap),
     hugepageLimits: hugepageLimits(limits, settings.hugePageSizesBytes),
     oomScoreAdj: BigInt(oomScoreAdj(pod, container, settings.memoryCapacityBytes)),
+    ...unifiedResources(value(requests['memory'] ?? '0'), value(limits['memory'] ?? '0'), settings),
+  };
+}
+
+/** Files of cgroup v2 that no member of CRI stands for. Source: upstream's `MemoryQoS`, 1.24. */
+function unifiedResources(
+  requestBytes: number,
+  limitBytes: number,
+  { memoryQoS }: ResourceSettings,
+): Pick<MessageInput<LinuxContainerResources>, 'unified'> {
+  if (memoryQoS === undefined) return {};
+  const most = limitBytes === 0 ? memoryQoS.allocatableBytes : limitBytes;
+  const high = Math.floor(most * memoryQoS.throttlingFactor);
+  return {
+    unified: {
+      ...(requestBytes > 0 ? { 'memory.min': `${bytesOf(requestBytes)}` } : {}),
+      ...(high > requestBytes ? { 'memory.high': `${bytesOf(high)}` } : {}),
+    },
   };
 }
 

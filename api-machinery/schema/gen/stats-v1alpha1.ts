@@ -20,7 +20,6 @@ export interface ContainerStats {
   readonly startTime: string;
   readonly cpu?: CPUStats;
   readonly memory?: MemoryStats;
-  readonly swap?: SwapStats;
   readonly accelerators?: readonly AcceleratorStats[];
   readonly rootfs?: FsStats;
   readonly logs?: FsStats;
@@ -66,7 +65,6 @@ export interface NodeStats {
   readonly startTime: string;
   readonly cpu?: CPUStats;
   readonly memory?: MemoryStats;
-  readonly swap?: SwapStats;
   readonly network?: NetworkStats;
   readonly fs?: FsStats;
   readonly runtime?: RuntimeStats;
@@ -90,7 +88,6 @@ export interface PodStats {
   readonly containers: readonly ContainerStats[];
   readonly cpu?: CPUStats;
   readonly memory?: MemoryStats;
-  readonly swap?: SwapStats;
   readonly network?: NetworkStats;
   readonly volume?: readonly VolumeStats[];
   readonly 'ephemeral-storage'?: FsStats;
@@ -114,12 +111,6 @@ export interface RuntimeStats {
 export interface Summary {
   readonly node: NodeStats;
   readonly pods: readonly PodStats[];
-}
-
-export interface SwapStats {
-  readonly time: string;
-  readonly swapAvailableBytes?: number;
-  readonly swapUsageBytes?: number;
 }
 
 export interface UserDefinedMetric extends UserDefinedMetricDescriptor {

@@ -52,8 +52,7 @@ function memoryOf({ memory }: CriStats): MemoryStats | undefined {
   return {
     time: timeOfNs(timestamp),
     ...known({
-      // Nothing is left, or there is no limit: runtimes tell both in this way.
-      availableBytes: num(availableBytes) || undefined,
+      availableBytes: num(availableBytes),
       usageBytes: num(usageBytes),
       workingSetBytes: num(workingSetBytes),
       rssBytes: num(rssBytes),
@@ -69,16 +68,11 @@ type Space = Partial<Pick<FsSpace, 'capacityBytes' | 'availableBytes' | 'inodes'
 export const spaceFields = ({ capacityBytes, availableBytes, inodes, inodesFree }: Space): Space =>
   known({ availableBytes, capacityBytes, inodes, inodesFree });
 
-function layerOf(
-  layer: FilesystemUsage | undefined,
-  space: Space | undefined,
-  time: string,
-): FsStats | undefined {
+function layerOf(layer: FilesystemUsage | undefined, space: Space | undefined): FsStats | undefined {
   if (layer === undefined) return undefined;
   const used = { usedBytes: num(layer.usedBytes), inodesUsed: num(layer.inodesUsed) };
   return {
-    // A runtime that has not measured it yet tells no time.
-    time: layer.timestamp === 0n ? time : timeOfNs(layer.timestamp),
+    time: timeOfNs(layer.timestamp),
     ...(space === undefined ? {} : spaceFields(space)),
     ...known(used),
   };
@@ -97,17 +91,15 @@ export interface ContainerParts {
   readonly log: UsageFigures | undefined;
   /** Where writable layers lie. */
   readonly layers: Space | undefined;
-  /** Of the look. */
-  readonly time: string;
 }
 
 export function containerStats(
-  { stats, observed, log, layers, time }: ContainerParts,
+  { stats, observed, log, layers }: ContainerParts,
   rates: Rates,
 ): ContainerStats {
   const cpu = cpuOf(observed.id, stats, rates);
   const memory = memoryOf(stats);
-  const rootfs = layerOf(stats.writableLayer, layers, time);
+  const rootfs = layerOf(stats.writableLayer, layers);
   return {
     name: observed.name,
     startTime: formatTime(observed.startedAtMs === 0 ? observed.createdAtMs : observed.startedAtMs),
@@ -153,9 +145,6 @@ export function together(
 ): { readonly cpu: CPUStats; readonly memory: MemoryStats } {
   const sumOf = (key: (typeof MEMORY_SUMS)[number]) => sum(parts.map(({ memory }) => memory?.[key]));
   const [usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults] = MEMORY_SUMS.map(sumOf);
-  const left = parts.map(({ memory }) => memory?.availableBytes);
-  // What one without a limit may take, all may.
-  const availableBytes = left.includes(undefined) ? undefined : sum(left);
   return {
     cpu: {
       time,
@@ -166,7 +155,7 @@ export function together(
     },
     memory: {
       time,
-      ...known({ availableBytes, usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults }),
+      ...known({ usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults }),
     },
   };
 }
@@ -190,13 +179,11 @@ export function podStats(parts: PodParts, time: string): PodStats {
   const local = figures.filter(({ isOwnFs }) => !isOwnFs);
   const layers = containers.map(({ rootfs }) => rootfs);
   const network = networkStats(interfaces ?? [], time);
-  const swapUsageBytes = sum(containers.map(({ swap }) => swap?.swapUsageBytes));
   return {
     podRef: { name: sandbox.podName, namespace: sandbox.podNamespace, uid: sandbox.podUID },
     startTime: formatTime(sandbox.createdAtMs),
     containers,
     ...together(containers, time),
-    ...(swapUsageBytes === undefined ? {} : { swap: { time, swapUsageBytes } }),
     ...(network === undefined ? {} : { network }),
     ...(volumes.length === 0 ? {} : { volume: volumes.map((one) => volumeStats(one, pod)) }),
     'ephemeral-storage': {

@@ -17,7 +17,6 @@ describe('the kernel’s files', () => {
       availableBytes: 61_440,
       anonBytes: 5120,
       swapBytes: 0,
-      swapFreeBytes: 0,
     });
   });
 

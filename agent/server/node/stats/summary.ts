@@ -26,7 +26,6 @@ import {
 } from './node-stats.ts';
 import type { PodNetworks } from './pod-network.ts';
 import { containerStats, podStats, together } from './pod-stats.ts';
-import { parseMeminfo } from './proc.ts';
 import { createRates, LEAST_RATE_MS, type Rates } from './rates.ts';
 
 export interface SummaryDeps extends Omit<NodeStatsDeps, 'cgroups'> {
@@ -54,8 +53,6 @@ interface Look {
   readonly time: string;
   readonly imageFs: FsStats | undefined;
   readonly space: FsSpace;
-  /** Whether the machine has any: else no file is read for it. */
-  readonly hasSwap: boolean;
 }
 
 type Container = readonly [ObservedContainer, ContainerStats];
@@ -64,7 +61,7 @@ type Container = readonly [ObservedContainer, ContainerStats];
 async function containersStats(
   { runtime, container, disk }: SummaryDeps,
   rates: Rates,
-  { imageFs, time }: Look,
+  { imageFs }: Look,
 ): Promise<readonly Container[]> {
   const { stats } = await runtime.listContainerStats({});
   const layers =
@@ -80,19 +77,8 @@ async function containersStats(
     const observed = container(each.attributes?.id ?? '');
     if (observed?.state !== 'running') return [];
     const log = disk.of(observed.podUID).find(({ of, name }) => of === 'log' && name === observed.name);
-    return [[observed, containerStats({ stats: each, observed, log, layers, time }, rates)]];
+    return [[observed, containerStats({ stats: each, observed, log, layers }, rates)]];
   });
-}
-
-/** What of the container's memory is on disk. */
-async function withSwap(
-  deps: SummaryDeps,
-  [{ id }, stats]: Container,
-  time: string,
-): Promise<ContainerStats> {
-  const place = await deps.cgroups.ofContainer(id);
-  const swapBytes = place === undefined ? undefined : (await deps.usageOf(place)).memory.swapBytes;
-  return swapBytes === undefined ? stats : { ...stats, swap: { time, swapUsageBytes: swapBytes } };
 }
 
 async function processesOf(deps: SummaryDeps, containers: readonly Container[]): Promise<number | undefined> {
@@ -136,9 +122,7 @@ async function podsStats(
       const parts = {
         sandbox,
         pod: deps.pod(podUID),
-        containers: look.hasSwap
-          ? await Promise.all(its.map((one) => withSwap(deps, one, look.time)))
-          : its.map(([, stats]) => stats),
+        containers: its.map(([, stats]) => stats),
         figures: deps.disk.of(podUID),
         interfaces,
         processes,
@@ -169,13 +153,11 @@ export function createSummary(deps: SummaryDeps, options: NodeStatsOptions): Col
     await deps.disk.refresh();
     const nowMs = clock.now();
     const time = formatTime(nowMs);
-    const [imageFs, space, meminfo] = await Promise.all([
+    const [imageFs, space] = await Promise.all([
       imageFsStats(deps, time).catch(() => undefined),
       deps.spaceOf(options.rootDir),
-      deps.readProc('/proc/meminfo'),
     ]);
-    const look = { time, imageFs, space, hasSwap: parseMeminfo(meminfo).swapBytes > 0 };
-    const pods = await podsStats(deps, rates, look, nodeRateKeys(options));
+    const pods = await podsStats(deps, rates, { time, imageFs, space }, nodeRateKeys(options));
     const node = await nodeStats(deps, options, rates, { nowMs, imageFs, space });
     const summary: Summary = { node: withPods(node, pods, time), pods };
     last = { summary, atMs: clock.monotonic() };
