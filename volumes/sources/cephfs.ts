@@ -29,6 +29,13 @@ interface CephVolume {
 
 const DEFAULT_USER = 'admin';
 
+/** It also names the file with its key, where no other is given.
+ *  @throws VolumeSetupError */
+function checkUser(user: string): string {
+  if (!/^\.|\/|\.\./.test(user)) return optionValue('cephfs.user', user);
+  throw new VolumeSetupError(`cephfs.user ${JSON.stringify(user)} must be a name without "/" and ".."`);
+}
+
 function readVolume(
   spec: CephFSPersistentVolumeSource,
   mountOptions: readonly string[],
@@ -39,7 +46,7 @@ function readVolume(
   return {
     monitors: monitors.map((monitor) => formatServerWithPort('cephfs.monitors', monitor)).join(','),
     path: checkServerPath('cephfs.path', path.startsWith('/') ? path : `/${path}`),
-    user: optionValue('cephfs.user', user === '' ? DEFAULT_USER : user),
+    user: checkUser(user === '' ? DEFAULT_USER : user),
     options: joinMountOptions(mountOptions, readOnly ? ['ro'] : []),
   };
 }
