@@ -129,9 +129,9 @@ export interface AgentConfig {
   readonly podsPerCore: number;
   /** Most processes per pod; negative is the limit of the node. */
   readonly podPidsLimit: number;
-  /** Who manages cgroups: the agent itself (cgroupfs) or systemd. Must agree with the runtime. */
+  /** Who manages cgroups: the agent itself (cgroupfs) or systemd. Must agree with the runtime, which is followed unless one is chosen. */
   readonly cgroupDriver: 'cgroupfs' | 'systemd';
-  /** Cgroup below which pods run; empty leaves it to the runtime. */
+  /** Cgroup below which pods run; empty is the root. */
   readonly cgroupRoot: string;
   /** Keep a cgroup per quality of service class with the pod cgroups below. */
   readonly cgroupsPerQOS: boolean;
@@ -379,7 +379,7 @@ export interface AgentConfig {
   readonly cniConfDir: string;
   /** Directory where network plugins keep their state. */
   readonly cniCacheDir: string;
-  /** Interval between two looks at the containers. Milliseconds. */
+  /** Interval between two looks at what the node may run short of. Milliseconds. */
   readonly housekeepingInterval: number;
   /** Interval between two looks at the whole machine. Milliseconds. */
   readonly globalHousekeepingInterval: number;

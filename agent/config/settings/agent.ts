@@ -161,7 +161,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [{ name: 'fail-swap-on', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Refuse to start while swap is switched on.',
   },
   {

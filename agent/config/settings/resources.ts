@@ -31,7 +31,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     default: -1,
     inFile: true,
     flags: [{ name: 'pod-max-pids', deprecated: 'config-file' }],
-    acted: false,
+    acted: true,
     help: 'Most processes per pod; negative is the limit of the node.',
   },
   {
@@ -42,8 +42,8 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'cgroup-driver', deprecated: 'config-file', inSpec: true }],
     enum: ['cgroupfs', 'systemd'],
-    acted: false,
-    help: 'Who manages cgroups: the agent itself (cgroupfs) or systemd. Must agree with the runtime.',
+    acted: true,
+    help: 'Who manages cgroups: the agent itself (cgroupfs) or systemd. Must agree with the runtime, which is followed unless one is chosen.',
   },
   {
     key: 'cgroupRoot',
@@ -53,7 +53,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'cgroup-root', deprecated: 'config-file', inSpec: true }],
     acted: true,
-    help: 'Cgroup below which pods run; empty leaves it to the runtime.',
+    help: 'Cgroup below which pods run; empty is the root.',
   },
   {
     key: 'cgroupsPerQOS',
@@ -62,7 +62,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [{ name: 'cgroups-per-qos', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Keep a cgroup per quality of service class with the pod cgroups below.',
   },
   {
@@ -72,7 +72,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     default: '',
     inFile: true,
     flags: [{ name: 'nodeagent-cgroups', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Cgroup to create and run the agent in.',
   },
   {
@@ -82,7 +82,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     default: '',
     inFile: true,
     flags: [{ name: 'system-cgroups', deprecated: 'config-file' }],
-    acted: false,
+    acted: true,
     help: 'Cgroup for all processes without one, except kernel threads; needs a cgroup root.',
   },
   {
@@ -93,7 +93,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'enforce-node-allocatable', deprecated: 'config-file', inSpec: true }],
     enum: ['none', 'pods', 'system-reserved', 'plat-reserved'],
-    acted: false,
+    acted: true,
     help: 'What allocatable is enforced on: none, pods, system-reserved, plat-reserved.',
   },
   {
@@ -113,7 +113,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     default: '',
     inFile: true,
     flags: [{ name: 'system-reserved-cgroup', deprecated: 'config-file' }],
-    acted: false,
+    acted: true,
     help: 'Absolute name of the cgroup of the operating system, on which its reservation is enforced.',
   },
   {
@@ -133,7 +133,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     default: '',
     inFile: true,
     flags: [{ name: 'plat-reserved-cgroup', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Absolute name of the cgroup of platform components, on which their reservation is enforced.',
   },
   {
@@ -143,7 +143,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     default: '',
     inFile: true,
     flags: [{ name: 'reserved-cpus', deprecated: 'config-file' }],
-    acted: false,
+    acted: true,
     help: 'Processors kept for the system and the platform, such as 0-1,4; goes without reserved cgroups.',
   },
   {
@@ -154,7 +154,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'qos-reserved', deprecated: 'config-file' }],
     gates: ['QOSReserved'],
-    acted: false,
+    acted: true,
     help: 'Share of requests kept from lower classes, such as memory=50%.',
   },
   {
@@ -269,7 +269,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [],
     gates: ['MemoryQoS'],
-    acted: false,
+    acted: true,
     help: 'Share of the limit at which memory is throttled.',
   },
   {

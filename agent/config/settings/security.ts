@@ -19,7 +19,7 @@ export const SECURITY_SETTINGS: readonly Setting[] = [
     default: false,
     inFile: true,
     flags: [{ name: 'protect-kernel-defaults', deprecated: 'config-file' }],
-    acted: false,
+    acted: true,
     help: 'Fail in place of changing kernel parameters that differ from what is needed.',
   },
   {
