@@ -9,6 +9,7 @@ import type { Base } from './base.ts';
 import { createCollectionSide } from './collection-side.ts';
 import { createDiskSide } from './disk-side.ts';
 import { createEvictionSide } from './eviction-side.ts';
+import { runPodResourcesSide } from './pod-resources-side.ts';
 import { createPodSide, type PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import { startServers } from './servers.ts';
@@ -57,6 +58,7 @@ export async function runParts(
     apiSide?.run(podSide, stop),
     disk.run(stop),
     eviction.run(stop),
+    runPodResourcesSide(base, podSide, stop),
   ]);
   // Work that ends with a fault ends the agent, to be started again; its pods run on.
   await Promise.race([aborted(stop), work]);

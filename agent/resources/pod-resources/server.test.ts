@@ -1,0 +1,102 @@
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { createPodResourcesClient } from '#cri/client/pod-resources.ts';
+import { createTempDir } from '../../../testing/temp.ts';
+import { eventually } from '../../../testing/wait.ts';
+import type { PodResourceSources } from './answers.ts';
+import { runPodResources } from './server.ts';
+
+const POD: Pod = {
+  metadata: { name: 'p', namespace: 'n', uid: 'u' },
+  spec: { initContainers: [{ name: 'i' }], containers: [{ name: 'c' }] },
+};
+const HELD = { cpus: [1, 3], memory: [{ type: 'memory', sizeBytes: 2 ** 40, nodes: [0, 1] }] };
+const DEVICES = [
+  {
+    resource: 'example.com/gpu',
+    devices: [
+      { id: 'a', nodes: [1] },
+      { id: 'b', nodes: [] },
+    ],
+  },
+];
+const SOURCES: PodResourceSources = {
+  pods: () => [POD],
+  held: () => HELD,
+  most: () => ({ cpus: [0, 1], memory: [] }),
+  heldDevices: (podUID, container) => (podUID === 'u' && container === 'c' ? DEVICES : []),
+  allocatableDevices: () => DEVICES,
+};
+
+/** Serves for as long as the work takes. */
+async function serving(
+  allocatable: boolean,
+  work: (path: string, advance: (ms: number) => Promise<void>) => Promise<void>,
+): Promise<void> {
+  await using dir = await createTempDir('na-pr-');
+  const path = join(dir.path, 'a.sock');
+  const clock = createFakeClock();
+  const stop = new AbortController();
+  const running = runPodResources(
+    { clock, log: silentLogger, sources: SOURCES },
+    { path, allocatable },
+    stop.signal,
+  );
+  await eventually(async () => (await createPodResourcesClient(path).list({})).podResources.length > 0);
+  await work(path, (ms) => clock.advance(ms));
+  stop.abort();
+  await running;
+}
+
+describe('runPodResources', () => {
+  test('tells who has what, and what there is', () =>
+    serving(true, async (path) => {
+      const client = createPodResourcesClient(path);
+      const [pod] = (await client.list({})).podResources;
+      expect(pod).toMatchObject({ name: 'p', namespace: 'n' });
+      expect(pod?.containers).toHaveLength(1);
+      expect(pod?.containers[0]).toMatchObject({
+        name: 'c',
+        cpuIds: [1n, 3n],
+        memory: [{ memoryType: 'memory', size: 2n ** 40n, topology: { nodes: [{ ID: 0n }, { ID: 1n }] } }],
+        devices: [
+          { resourceName: 'example.com/gpu', deviceIds: ['a'], topology: { nodes: [{ ID: 1n }] } },
+          { deviceIds: ['b'], topology: undefined },
+        ],
+      });
+      const there = await client.getAllocatableResources({});
+      expect(there).toMatchObject({
+        cpuIds: [0n, 1n],
+        devices: [{ deviceIds: ['a'] }, { deviceIds: ['b'] }],
+      });
+    }));
+
+  test('tells devices alone in the first version', () =>
+    serving(true, async (path) => {
+      const [pod] = (await createPodResourcesClient(path, 'v1alpha1').list({})).podResources;
+      expect(pod?.containers[0]).toMatchObject({
+        cpuIds: [],
+        memory: [],
+        devices: [{ deviceIds: ['a'] }, {}],
+      });
+    }));
+
+  test('does not tell what there is where the gate is off', () =>
+    serving(false, async (path) => {
+      const asked = createPodResourcesClient(path).getAllocatableResources({});
+      await expect(asked).rejects.toMatchObject({ reason: 'Unimplemented' });
+    }));
+
+  test('refuses who asks too often', () =>
+    serving(true, async (path, advance) => {
+      const client = createPodResourcesClient(path);
+      const calls = Array.from({ length: 30 }, () => client.list({}));
+      const refused = (await Promise.allSettled(calls)).filter(({ status }) => status === 'rejected');
+      expect(refused.length).toBeGreaterThan(10);
+      await advance(1000);
+      expect((await client.list({})).podResources).toHaveLength(1);
+    }));
+});

@@ -1,0 +1,26 @@
+/** The pod-resources socket, wired. */
+import { featureEnabled } from '../config/feature-gates.ts';
+import type { PodResourceSources } from '../resources/pod-resources/answers.ts';
+import { podResourcesSocket, runPodResources } from '../resources/pod-resources/server.ts';
+import type { Base } from './base.ts';
+import type { PodSide } from './pod-side.ts';
+
+/** Serves until the signal fires, where the gate is on. Never rejects. */
+export async function runPodResourcesSide(
+  base: Base,
+  { manager, resources, devices }: Pick<PodSide, 'manager' | 'resources' | 'devices'>,
+  stop: AbortSignal,
+): Promise<void> {
+  const { config, clock, log, vocabulary } = base;
+  if (!featureEnabled(config, 'NodeAgentPodResources')) return;
+  const sources: PodResourceSources = {
+    pods: () => manager.workers().map(({ pod }) => pod),
+    held: (podUID, container) => resources.held(podUID, container),
+    most: () => resources.most(),
+    heldDevices: (podUID, container) => devices?.manager.held(podUID, container) ?? [],
+    allocatableDevices: () => devices?.manager.allocatable() ?? [],
+  };
+  const path = podResourcesSocket(config.rootDir, vocabulary.agentComponent);
+  const allocatable = featureEnabled(config, 'NodeAgentPodResourcesGetAllocatable');
+  await runPodResources({ clock, log, sources }, { path, allocatable }, stop);
+}

@@ -1,0 +1,85 @@
+/** Devices of a real plugin process as the API server and monitors of the node see them. */
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startTestPlugin, type TestPlugin } from '#agent/resources/devices/testing/start-plugin.ts';
+import type { Node } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createPodResourcesClient } from '#cri/client/pod-resources.ts';
+import { createTempDir, type TempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
+import { hasPhase, isRunning, sh, WAIT } from '../lifecycle/support.ts';
+import { type Joined, NODE, startJoined } from './support.ts';
+
+const RESOURCE = 'example.com/zero';
+const { agentComponent } = VOCABULARIES.plat;
+
+let joined: Joined;
+let folder: TempDir;
+beforeAll(async () => {
+  folder = await createTempDir('na-jdev-');
+  await mkdir(join(folder.path, 'shared'));
+  joined = await startJoined();
+});
+afterAll(async () => {
+  await joined[Symbol.asyncDispose]();
+  await folder[Symbol.asyncDispose]();
+});
+
+const start = (devices: string): Promise<TestPlugin> =>
+  startTestPlugin({
+    dir: join(joined.agent.root, 'device-plugins'),
+    agentSocket: `${agentComponent}.sock`,
+    resource: RESOURCE,
+    devices,
+    callsFile: join(folder.path, 'calls.jsonl'),
+    mount: join(folder.path, 'shared'),
+  });
+
+/** Waits until the node tells of as many devices, and of as many healthy ones. */
+async function tells(capacity: string, allocatable: string): Promise<void> {
+  await eventually(
+    async () => {
+      const answer = await joined.plane.get(`/api/v1/nodes/${NODE}`);
+      const { status } = answer.json as Node;
+      const told = [status?.capacity?.[RESOURCE], status?.allocatable?.[RESOURCE]];
+      if (told.join() !== [capacity, allocatable].join()) throw new Error(`it tells ${told.join()}`);
+      return true;
+    },
+    { timeoutMs: 20_000, what: `the node tells of ${capacity} devices, ${allocatable} of them healthy` },
+  );
+}
+
+const limits = (count: number): object => ({ resources: { limits: { [RESOURCE]: String(count) } } });
+
+test('the node tells of devices and their health, and pods have them', async () => {
+  const plugin = await start('z1 z2@0');
+  await tells('2', '2');
+  plugin.tell('z1 z2@0 z3!');
+  await tells('3', '2');
+  await joined.run('user', { containers: [sh('c', WAIT, limits(2))] });
+  await joined.shows('user', isRunning('c'));
+  await joined.run('toomany', { containers: [sh('c', WAIT, limits(1))] });
+  const refused = await joined.shows('toomany', hasPhase('Failed'));
+  expect(refused.status?.reason).toBe(`OutOf${RESOURCE}`);
+  await joined.run('elsewhere', {
+    containers: [sh('c', WAIT, { resources: { limits: { 'example.com/license': '1' } } })],
+  });
+  await joined.shows('elsewhere', isRunning('c'));
+
+  const client = createPodResourcesClient(join(joined.agent.root, 'pod-resources', `${agentComponent}.sock`));
+  const { podResources } = await client.list({});
+  const user = podResources.find(({ name }) => name === 'user');
+  expect(user?.containers[0]?.devices.map(({ deviceIds }) => deviceIds)).toEqual([['z1'], ['z2']]);
+  const { devices } = await client.getAllocatableResources({});
+  expect(devices).toMatchObject([
+    { deviceIds: ['z1'] },
+    { deviceIds: ['z2'], topology: { nodes: [{ ID: 0n }] } },
+  ]);
+
+  await plugin.kill();
+  await tells('3', '0');
+  await using back = await start('z1 z2');
+  await tells('2', '2');
+  expect(await back.calls()).toContain('Allocate');
+});
