@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { gatesOn } from '../schema/feature-gates.ts';
-import { type MigratableSource, type MigratedSource, migrateSource } from './csi-migration.ts';
+import {
+  driverOfPlugin,
+  type MigratableSource,
+  type MigratedSource,
+  migrateSource,
+} from './csi-migration.ts';
 
 const gates = gatesOn({});
 const migrate = (
@@ -58,5 +63,16 @@ describe('migrateSource', () => {
     expect(migrate(volume, { gates: gatesOn({ CSIMigrationvSphere: true }) })?.volumeHandle).toBe('v');
     expect(migrate(disk, { gates: gatesOn({ CSIMigrationGCE: false }) })).toBeUndefined();
     expect(migrate(disk, { gates: gatesOn({ CSIMigration: false }) })).toBeUndefined();
+  });
+});
+
+describe('driverOfPlugin', () => {
+  test.each([
+    ['x.io/aws-ebs', 'ebs.csi.aws.com'],
+    ['x.io/vsphere-volume', undefined],
+    ['vendor.example', undefined],
+    ['x.io/no-provisioner', undefined],
+  ])('%s: %s', (plugin, expected) => {
+    expect(driverOfPlugin(plugin, { domain: 'x.io', gates })).toBe(expected);
   });
 });

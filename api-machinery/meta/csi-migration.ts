@@ -54,10 +54,25 @@ function gceHandle(disk: string, { domain, labels = {} }: MigrationOptions): str
   return `projects/${UNSPECIFIED}/${place}/disks/${disk}`;
 }
 
-interface Found extends Omit<MigratedSource, 'plugin' | 'fsType' | 'readOnly' | 'volumeHandle'> {
+interface Plugin {
   readonly plugin: string;
-  /** Absent: it is on for good. */
+  readonly driver: string;
+  /** Leaves it to the driver; absent: that is so for good. */
   readonly gate?: string;
+}
+
+const AWS: Plugin = { plugin: 'aws-ebs', driver: 'ebs.csi.aws.com', gate: 'CSIMigrationAWS' };
+const AZURE: Plugin = { plugin: 'azure-disk', driver: 'disk.csi.azure.com' };
+const CINDER: Plugin = { plugin: 'cinder', driver: 'cinder.csi.openstack.org' };
+const GCE: Plugin = { plugin: 'gce-pd', driver: 'pd.csi.storage.gke.io', gate: 'CSIMigrationGCE' };
+const VSPHERE: Plugin = {
+  plugin: 'vsphere-volume',
+  driver: 'csi.vsphere.vmware.com',
+  gate: 'CSIMigrationvSphere',
+};
+const PLUGINS: readonly Plugin[] = [AWS, AZURE, CINDER, GCE, VSPHERE];
+
+interface Found extends Plugin, Pick<MigratedSource, 'volumeAttributes'> {
   readonly volumeHandle: string | undefined;
   readonly source: { readonly fsType?: string; readonly readOnly?: boolean };
 }
@@ -69,54 +84,36 @@ function find(source: MigratableSource, options: MigrationOptions): Found | unde
   const { awsElasticBlockStore: aws, gcePersistentDisk: gce, azureDisk: azure, cinder } = source;
   const { vsphereVolume: vsphere } = source;
   if (aws !== undefined) {
-    const volumeHandle = awsVolume(aws.volumeID);
-    const gate = 'CSIMigrationAWS';
-    return {
-      plugin: 'aws-ebs',
-      gate,
-      driver: 'ebs.csi.aws.com',
-      volumeHandle,
-      source: aws,
-      ...partitionOf(aws.partition),
-    };
+    return { ...AWS, volumeHandle: awsVolume(aws.volumeID), source: aws, ...partitionOf(aws.partition) };
   }
   if (gce !== undefined) {
-    const volumeHandle = gceHandle(gce.pdName, options);
-    const driver = 'pd.csi.storage.gke.io';
     return {
-      plugin: 'gce-pd',
-      gate: 'CSIMigrationGCE',
-      driver,
-      volumeHandle,
+      ...GCE,
+      volumeHandle: gceHandle(gce.pdName, options),
       source: gce,
       ...partitionOf(gce.partition),
     };
   }
-  if (azure !== undefined) {
-    return { plugin: 'azure-disk', driver: 'disk.csi.azure.com', volumeHandle: azure.diskURI, source: azure };
-  }
-  if (cinder !== undefined) {
-    return {
-      plugin: 'cinder',
-      driver: 'cinder.csi.openstack.org',
-      volumeHandle: cinder.volumeID,
-      source: cinder,
-    };
-  }
-  if (vsphere === undefined) return undefined;
-  const gate = 'CSIMigrationvSphere';
-  const volumeHandle = vsphere.volumePath;
-  return { plugin: 'vsphere-volume', gate, driver: 'csi.vsphere.vmware.com', volumeHandle, source: vsphere };
+  if (azure !== undefined) return { ...AZURE, volumeHandle: azure.diskURI, source: azure };
+  if (cinder !== undefined) return { ...CINDER, volumeHandle: cinder.volumeID, source: cinder };
+  return vsphere && { ...VSPHERE, volumeHandle: vsphere.volumePath, source: vsphere };
 }
 
-/** Older plugins by the gate that leaves them to CSI drivers; empty: that is so for good. */
-const PLUGIN_GATES: ReadonlyMap<string, string> = new Map([
-  ['aws-ebs', 'CSIMigrationAWS'],
-  ['azure-disk', ''],
-  ['cinder', ''],
-  ['gce-pd', 'CSIMigrationGCE'],
-  ['vsphere-volume', 'CSIMigrationvSphere'],
-]);
+/** The older sources among a pod's own volumes that have a CSI driver. */
+export const isMigratable = (source: MigratableSource): boolean =>
+  source.awsElasticBlockStore !== undefined ||
+  source.azureDisk !== undefined ||
+  source.cinder !== undefined ||
+  source.gcePersistentDisk !== undefined ||
+  source.vsphereVolume !== undefined;
+
+/** The driver that makes the volumes of a class of this provisioner; `undefined`: the provisioner is no older plugin, or
+ *  the gates do not leave it to a driver.
+ *  @param plugin with its domain, as nodes name those that they have left to drivers */
+export function driverOfPlugin(plugin: string, options: MigrationOptions): string | undefined {
+  if (!migratedPlugins(options).includes(plugin)) return undefined;
+  return PLUGINS.find((each) => plugin === `${options.domain}/${each.plugin}`)?.driver;
+}
 
 /** The plugins that a node has left to CSI drivers, as its CSINode tells them. */
 export function migratedPlugins({
@@ -124,9 +121,9 @@ export function migratedPlugins({
   gates,
 }: Pick<MigrationOptions, 'domain' | 'gates'>): readonly string[] {
   if (!gates.has('CSIMigration')) return [];
-  return [...PLUGIN_GATES]
-    .filter(([, gate]) => gate === '' || gates.has(gate))
-    .map(([plugin]) => `${domain}/${plugin}`);
+  return PLUGINS.filter(({ gate }) => gate === undefined || gates.has(gate)).map(
+    ({ plugin }) => `${domain}/${plugin}`,
+  );
 }
 
 /** `undefined`: the source has no CSI driver, the gates say that it is not to be used, or nothing names the volume. */

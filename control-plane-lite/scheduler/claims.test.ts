@@ -7,7 +7,7 @@ import { findNode } from './find-node.ts';
 import { formatFailure } from './messages.ts';
 import type { PodInfo } from './model.ts';
 import { fleetOf, HOST, nodeObject, pod, WORDS, ZONE } from './scheduler.fixture.ts';
-import { NO_LIMITS, type Volumes } from './volumes.ts';
+import { NO_LIMITS, NO_PLUGINS, type Volumes } from './volumes.ts';
 
 const claim = (
   name: string,
@@ -48,6 +48,8 @@ const CLASSES: readonly StorageClass[] = [
   { metadata: { name: 'early' }, provisioner: 'vendor.example', volumeBindingMode: 'Immediate' },
 ];
 
+const MIGRATION = { domain: 'plat.io', gates: new Set(['CSIMigration', 'CSIMigrationAWS']) };
+
 function volumesOf(
   claims: readonly PersistentVolumeClaim[],
   volumes: readonly PersistentVolume[],
@@ -61,6 +63,8 @@ function volumesOf(
     storageClass: (name) => CLASSES.find(({ metadata }) => metadata?.name === name),
     reservedFor: (name) => reserved[name],
     limits: (name) => (name === 'n1' ? limits : NO_LIMITS),
+    migration: MIGRATION,
+    migrates: (name) => (name === 'n1' ? new Set([`${MIGRATION.domain}/aws-ebs`]) : NO_PLUGINS),
   };
 }
 
@@ -196,6 +200,64 @@ describe('a node with as many volumes as it can have', () => {
     fleet.addPod(using('there', 'a'), 'n1');
     const decision = findNode(using('asking', name), fleet, { random: () => 0, start: 0 });
     expect(decision.kind === 'node' ? 'n1' : formatFailure(1, decision.failure.refusals)).toBe(expected);
+  });
+});
+
+describe('volumes of older sources, with room for one of their driver', () => {
+  const ebs = (volumeID: string) => ({ awsElasticBlockStore: { volumeID } });
+  const inline = (name: string, volumeID: string): PodInfo =>
+    pod(name, { volumes: [{ name: 'v', ...ebs(volumeID) }] });
+  const claiming = (name: string): PodInfo =>
+    pod(name, { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'a' } }] });
+  const volumes = volumesOf(
+    [claim('a', { volumeName: 'a' }, 'Bound')],
+    [volume('a', ebs('vol-a'))],
+    {},
+    new Map([['ebs.csi.aws.com', 1]]),
+  );
+  const full = '0/1 nodes are available: 1 node(s) exceed max volume count.';
+
+  test.each<[string, PodInfo, PodInfo, string, string]>([
+    ['a claim counts beside one that a pod names', inline('there', 'vol-b'), claiming('asking'), 'n1', full],
+    ['one that a pod names counts beside a claim', claiming('there'), inline('asking', 'vol-b'), 'n1', full],
+    ['the same volume counts once', claiming('there'), inline('asking', 'aws://z/vol-a'), 'n1', 'n1'],
+    [
+      'nothing counts where a node serves them itself',
+      claiming('there'),
+      inline('asking', 'vol-b'),
+      'n2',
+      'n2',
+    ],
+    [
+      'one that the pod names of a driver is attached by nobody',
+      inline('there', 'vol-b'),
+      pod('asking', { volumes: [{ name: 'v', csi: { driver: 'ebs.csi.aws.com' } }] }),
+      'n1',
+      'n1',
+    ],
+  ])('%s', (_, there, asking, node, expected) => {
+    const limits = (): ReadonlyMap<string, number> => volumes.limits('n1');
+    const fleet = fleetOf([nodeObject(node)], { volumes: { ...volumes, limits } });
+    fleet.addPod(there, node);
+    const decision = findNode(asking, fleet, { random: () => 0, start: 0 });
+    expect(decision.kind === 'node' ? node : formatFailure(1, decision.failure.refusals)).toBe(expected);
+  });
+
+  test('a claim that waits counts for the driver that its provisioner is left to', () => {
+    const classes = { provisioner: 'plat.io/aws-ebs', volumeBindingMode: 'WaitForFirstConsumer' } as const;
+    const waiting = claim('later', { storageClassName: 'old' });
+    const all = volumesOf([waiting, claim('a', { volumeName: 'a' }, 'Bound')], [volume('a', ebs('vol-a'))]);
+    const fleet = fleetOf([nodeObject('n1')], {
+      volumes: {
+        ...all,
+        limits: () => new Map([['ebs.csi.aws.com', 1]]),
+        storageClass: () => ({ metadata: { name: 'old' }, ...classes }),
+      },
+    });
+    fleet.addPod(claiming('there'), 'n1');
+    const asking = pod('asking', { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'later' } }] });
+    const decision = findNode(asking, fleet, { random: () => 0, start: 0 });
+    expect(decision.kind === 'node' ? 'n1' : formatFailure(1, decision.failure.refusals)).toBe(full);
   });
 });
 

@@ -1,7 +1,7 @@
 /** What the scheduler knows of pods and nodes: only what its decisions need, read once from the objects.
  *  Pods of one template share one shape, so that many pods cost little and are counted together. */
 import type { Requirement } from '#api/meta/selectors.ts';
-import type { NodeSelectorRequirement, Taint, Toleration } from '#api/schema/gen/core-v1.ts';
+import type { NodeSelectorRequirement, Taint, Toleration, Volume } from '#api/schema/gen/core-v1.ts';
 
 /** Words of the vocabulary that decisions depend on. */
 export interface SchedulerWords {
@@ -97,6 +97,8 @@ export interface PodShape {
   readonly claims: readonly string[];
   /** Those of them that are made for the pod itself. */
   readonly madeClaims: readonly string[];
+  /** Volumes that the pod itself names of older sources that CSI drivers may serve. */
+  readonly disks: readonly Volume[];
   readonly owner: OwnerRef | undefined;
 }
 

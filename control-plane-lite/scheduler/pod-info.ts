@@ -1,4 +1,5 @@
 /** Reads a pod into what the scheduler needs of it. Pods of one template get the same shape. */
+import { isMigratable } from '#api/meta/csi-migration.ts';
 import { type Requirement, selectorRequirements } from '#api/meta/selectors.ts';
 import type { Pod, PodAffinityTerm, PodSpec, TopologySpreadConstraint } from '#api/schema/gen/core-v1.ts';
 import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
@@ -73,7 +74,7 @@ function readSpread(
     }));
 }
 
-type Claims = Pick<PodShape, 'claims' | 'madeClaims'>;
+type Claims = Pick<PodShape, 'claims' | 'madeClaims' | 'disks'>;
 
 function readClaims({ volumes = [] }: PodSpec, podName: string): Claims {
   const madeClaims = volumes.flatMap(({ name, ephemeral }) =>
@@ -82,7 +83,7 @@ function readClaims({ volumes = [] }: PodSpec, podName: string): Claims {
   const others = volumes.flatMap(({ persistentVolumeClaim: claim }) =>
     claim === undefined ? [] : [claim.claimName],
   );
-  return { claims: [...others, ...madeClaims], madeClaims };
+  return { claims: [...others, ...madeClaims], madeClaims, disks: volumes.filter(isMigratable) };
 }
 
 function controllerOf({ metadata }: Pod): OwnerRef | undefined {
@@ -137,6 +138,7 @@ function signatureOf(pod: Pod, spec: PodSpec, claims: Claims): string {
     controllerOf(pod),
     claims.claims,
     claims.madeClaims,
+    claims.disks,
     spec.priority,
     spec.preemptionPolicy,
     spec.nodeSelector,

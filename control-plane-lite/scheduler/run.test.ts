@@ -79,6 +79,7 @@ async function begin(): Promise<World> {
       verbs: watched,
       clock,
       vocabulary,
+      gates: new Set(),
       log: silentLogger,
       random: seeded(1),
       pause: () => turn(),

@@ -33,6 +33,8 @@ export interface SchedulerDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly vocabulary: Vocabulary;
+  /** Feature gates that are on. */
+  readonly gates: ReadonlySet<string>;
   /** From 0 to below 1. */
   readonly random: () => number;
   /** Resolves in a later turn of the event loop. */
@@ -116,6 +118,7 @@ export async function runScheduler(
     registry,
     cache,
     vocabulary,
+    gates: deps.gates,
     onVolumes() {
       if (!started) return;
       volumeBinder.onVolumes();

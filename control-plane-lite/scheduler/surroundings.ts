@@ -1,4 +1,5 @@
 /** What decisions depend on beside nodes and pods, read from the cache: namespaces, services, owners, volumes. */
+import { migratedPluginsAnnotation } from '#api/meta/csi-migration.ts';
 import { matchesLabels, type Requirement, selectorRequirements } from '#api/meta/selectors.ts';
 import type { ReplicaSet } from '#api/schema/gen/apps-v1.ts';
 import type {
@@ -16,13 +17,15 @@ import { typed } from '../resources/view.ts';
 import type { Surroundings } from './fleet.ts';
 import type { OwnerRef, PodShape } from './model.ts';
 import type { Budget } from './preempt.ts';
-import { NO_LIMITS, type Volumes } from './volumes.ts';
+import { NO_LIMITS, NO_PLUGINS, type Volumes } from './volumes.ts';
 import { schedulerWords } from './words.ts';
 
 export interface SurroundingsDeps {
   readonly registry: Pick<ResourceRegistry, 'find'>;
   readonly cache: Pick<Cache, 'resource'>;
   readonly vocabulary: Vocabulary;
+  /** Feature gates that are on. */
+  readonly gates: ReadonlySet<string>;
   /** A claim, a volume or a class changed. */
   readonly onVolumes: () => void;
 }
@@ -137,7 +140,7 @@ const OWNERS: Readonly<Record<string, string>> = {
 const newMap = (): Map<string, CachedObject> => new Map();
 
 export function createSurroundings(deps: SurroundingsDeps): LiveSurroundings {
-  const { registry, cache, vocabulary, onVolumes } = deps;
+  const { registry, cache, vocabulary, gates, onVolumes } = deps;
   const storageGroup = `storage.${vocabulary.apiGroupDomain}`;
   const claims = registry.find('', 'v1', 'persistentvolumeclaims');
   const namespaces = registry.find('', 'v1', 'namespaces');
@@ -176,6 +179,12 @@ export function createSurroundings(deps: SurroundingsDeps): LiveSurroundings {
     limits(name) {
       const entry = csiNodes.get(name);
       return entry === undefined ? NO_LIMITS : limitsOf(entry);
+    },
+    migration: { domain: vocabulary.domain, gates },
+    migrates(name) {
+      const entry = csiNodes.get(name);
+      const text = entry?.object().metadata.annotations?.[migratedPluginsAnnotation(vocabulary.domain)] ?? '';
+      return text === '' ? NO_PLUGINS : new Set(text.split(','));
     },
   };
   return {

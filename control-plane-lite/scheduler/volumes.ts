@@ -1,4 +1,5 @@
 /** Claims and volumes as the scheduler sees them. */
+import type { MigrationOptions } from '#api/meta/csi-migration.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/schema/gen/core-v1.ts';
 import type { StorageClass } from '#api/schema/gen/storage-v1.ts';
 
@@ -12,9 +13,14 @@ export interface Volumes {
   reservedFor(volumeName: string): string | undefined;
   /** Volumes that the node can have, by driver. */
   limits(nodeName: string): ReadonlyMap<string, number>;
+  /** Which older sources are volumes of CSI drivers. */
+  readonly migration: MigrationOptions;
+  /** Names of the older plugins that the node has left to CSI drivers. */
+  migrates(nodeName: string): ReadonlySet<string>;
 }
 
 export const NO_LIMITS: ReadonlyMap<string, number> = new Map();
+export const NO_PLUGINS: ReadonlySet<string> = new Set();
 
 export const NO_VOLUMES: Volumes = {
   claim: () => undefined,
@@ -23,4 +29,6 @@ export const NO_VOLUMES: Volumes = {
   storageClass: () => undefined,
   reservedFor: () => undefined,
   limits: () => NO_LIMITS,
+  migration: { domain: '', gates: new Set() },
+  migrates: () => NO_PLUGINS,
 };

@@ -7,10 +7,11 @@ import { runLed } from './leader.ts';
 
 /** Works until the signal fires; not at all where the scheduler is another's. */
 export async function startScheduler(core: Core, signal: AbortSignal): Promise<void> {
-  const { config, registry, cache, verbs, clock, vocabulary } = core;
+  const { config, registry, cache, verbs, clock, vocabulary, gates } = core;
   if (!config.scheduler) return;
   const log = core.log.child({ component: 'scheduler' });
-  const deps = { registry, cache, verbs, clock, vocabulary, log, random: Math.random, pause: () => pause() };
+  const shared = { registry, cache, verbs, clock, vocabulary, gates, log };
+  const deps = { ...shared, random: Math.random, pause: () => pause() };
   await runLed(
     core,
     { name: `${vocabulary.componentPrefix}-scheduler`, log },
