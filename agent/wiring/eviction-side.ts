@@ -12,6 +12,7 @@ import { type PressureCondition, SIGNAL_FACTS, type Signal } from '#eviction/sig
 import { readThresholds, type Threshold } from '#eviction/thresholds.ts';
 import type { DiskUsage } from '#volumes/usage/disk-usage.ts';
 import { spaceIn } from '#volumes/usage/fs-space.ts';
+import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import {
   type CandidateRules,
@@ -41,12 +42,12 @@ export interface EvictionParts {
   readonly manager: PodManager;
   readonly collection: Pick<CollectionSide, 'deleteUnusedContainers' | 'deleteUnusedImages'>;
   readonly disk: DiskUsage;
-  /** Path of the cgroup of all pods in the hierarchies; undefined where they have none. */
-  readonly podsCgroup?: () => string | undefined;
+  readonly cgroupSide: { readonly cgroups: Pick<PodCgroups, 'allPods' | 'begin'> };
 }
 
-/** The kernel may tell of the same shortage often. */
-const LEAST_BETWEEN_NOTICES_MS = 100;
+/** After a notice of the kernel it is looked twice, so many ms apart: it tells of the same shortage often, and sometimes
+ *  a moment too soon. */
+const SECOND_LOOK_MS = 250;
 
 const thresholdsOf = (config: AgentConfig): readonly Threshold[] =>
   readThresholds({
@@ -173,7 +174,7 @@ function createManaged(base: Base, runtimeSide: RuntimeSide, parts: EvictionPart
   const thresholds = thresholdsOf(config);
   const fileSystems = fileSystemsOf(base, runtimeSide);
   const observer = createSignalObserver(
-    { clock, log, readText, fileSystems, podsCgroup: parts.podsCgroup ?? (() => undefined) },
+    { clock, log, readText, fileSystems, podsCgroup: () => parts.cgroupSide.cgroups.allPods() },
     new Set(thresholds.map(({ signal }) => signal)),
   );
   const event = createNodeEventSink(base.events, base.node);
@@ -225,16 +226,15 @@ async function followNotices(
   const ofMemory = thresholds.filter(({ signal }) => SIGNAL_FACTS[signal].scarce === 'memory');
   if (ofMemory.length === 0) return;
   const { createMemoryNotice } = await import('#eviction/notify/memory-notice.ts');
-  let rest: Timer | undefined;
-  let missed = false;
+  let again: Timer | undefined;
   function crossed(): void {
-    missed = rest !== undefined;
-    if (missed) return;
+    if (again !== undefined) return;
     manager.wake();
-    rest = clock.setTimer(() => {
-      rest = undefined;
-      if (missed) crossed();
-    }, LEAST_BETWEEN_NOTICES_MS);
+    // What the kernel tells in the meantime, and what was on its way when it told.
+    again = clock.setTimer(() => {
+      again = undefined;
+      manager.wake();
+    }, SECOND_LOOK_MS);
   }
   const notice = createMemoryNotice({ log, crossed });
   const end = observer.onObserved(() => notice.watch(memoryWatches(ofMemory, observer.memoryLooks())));
@@ -243,7 +243,7 @@ async function followNotices(
     stop.addEventListener('abort', () => resolve(), { once: true });
   });
   end();
-  rest?.cancel();
+  again?.cancel();
   await notice.close();
 }
 
@@ -252,9 +252,10 @@ export function createEvictionSide(base: Base, runtimeSide: RuntimeSide, parts: 
   return {
     standing: managed.manager.standing,
     async run(stop) {
-      // Without the runtime nobody knows who uses what, and without sources who is here.
+      // Without the runtime nobody knows who uses what.
       await runtimeSide.connection.whenConnected(stop).catch(() => undefined);
       if (stop.aborted) return;
+      await parts.cgroupSide.cgroups.begin();
       const notices = base.config.kernelMemcgNotification ? followNotices(base, managed, stop) : undefined;
       await Promise.all([managed.manager.run(stop), notices]);
     },

@@ -23,7 +23,8 @@ function watchesOf({ signal, ...threshold }: Threshold, look: MemoryLook): reado
     return [{ kind: 'stall', file: path === '/' ? NODE_PRESSURE : `${folder}/memory.pressure` }];
   }
   const least = leastAvailable({ signal, ...threshold }, capacityBytes, false);
-  const bytes = Math.floor((capacityBytes - least + use.inactiveFileBytes) / STEP_BYTES) * STEP_BYTES;
+  // Rather a little late than too soon: what is not short yet when it is looked at is not told of again.
+  const bytes = (Math.floor((capacityBytes - least + use.inactiveFileBytes) / STEP_BYTES) + 1) * STEP_BYTES;
   const stall: MemoryWatch = { kind: 'stall', file: NODE_PRESSURE };
   return bytes <= 0 ? [stall] : [{ kind: 'usage', folder, bytes }, stall];
 }

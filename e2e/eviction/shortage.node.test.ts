@@ -1,0 +1,73 @@
+/** What really runs short: memory for all pods together, process numbers. The pod that takes it ends, no other. */
+import { readdir, readFile, rmdir } from 'node:fs/promises';
+import { totalmem } from 'node:os';
+import { expect, inject, test } from 'vitest';
+import { isReady } from '../../testing/agent.ts';
+import { holds, pod, sh, WAIT } from '../lifecycle/support.ts';
+import { evicted, isEvicted, nodeTells, startAgent } from './support.ts';
+
+const MIB = 2 ** 20;
+
+/** Removes what was made for the test, in every hierarchy, the innermost first. */
+async function removeCgroups(name: string): Promise<void> {
+  for (const controller of await readdir('/sys/fs/cgroup')) {
+    const root = `/sys/fs/cgroup/${controller}/${name}`;
+    const below = await readdir(root, { recursive: true, withFileTypes: true }).catch(() => []);
+    const folders = below.filter((one) => one.isDirectory()).map((one) => `${one.parentPath}/${one.name}`);
+    for (const folder of [...folders.toSorted().toReversed(), root])
+      await rmdir(folder).catch(() => undefined);
+  }
+}
+
+test('pods that are short of memory together lose the one that takes it, at the notice of the kernel', async () => {
+  const name = `na-evict-${process.pid}`;
+  await using cleanup = new AsyncDisposableStack();
+  cleanup.defer(() => removeCgroups(name));
+  await using agent = await startAgent({
+    endpoint: inject('criEndpoint'),
+    flags: [
+      `--cgroup-root=/${name}`,
+      // All pods together get 400 MiB.
+      `--system-reserved=memory=${Math.floor(totalmem() / MIB) - 400}Mi`,
+      '--eviction-hard=allocatableMemory.available<200Mi',
+      '--kernel-memcg-notification',
+      // What is noticed was not noticed by looking.
+      '--housekeeping-interval=10m',
+    ],
+  });
+  const memory = { name: 'memory', emptyDir: { medium: 'Memory' } };
+  const volumeMounts = [{ name: 'memory', mountPath: '/memory' }];
+  const fill = (script: string) => ({ volumes: [memory], containers: [sh('c', script, { volumeMounts })] });
+  await agent.put('modest.json', pod('modest', fill(`head -c 30m /dev/zero >/memory/x; ${WAIT}`)));
+  await agent.waitFor('modest', isReady);
+  const slowly = 'i=0; while [ $i -lt 25 ]; do i=$((i+1)); head -c 10m /dev/zero >>/memory/x; done';
+  await agent.put('greedy.json', pod('greedy', fill(`${slowly}; ${WAIT}`)));
+  const { status } = await agent.waitFor('greedy', isEvicted);
+  expect(status?.message).toContain('The node was low on resource: memory. Threshold quantity: 200Mi');
+  await nodeTells(agent, 'NodeHasInsufficientMemory');
+  await nodeTells(agent, 'NodeHasSufficientMemory');
+  expect(await evicted(agent)).toEqual(['greedy']);
+  expect((await agent.pod('modest'))?.status?.phase).toBe('Running');
+}, 60_000);
+
+test('a pod that takes the process numbers ends', async () => {
+  const [loadavg, most] = await Promise.all([
+    readFile('/proc/loadavg', 'utf8'),
+    readFile('/proc/sys/kernel/pid_max', 'utf8'),
+  ]);
+  const free = Number(most) - Number(/\/(\d+)/.exec(loadavg)?.[1]);
+  await using agent = await startAgent({
+    endpoint: inject('criEndpoint'),
+    flags: [`--eviction-hard=pid.available<${free - 500}`],
+  });
+  await agent.put('modest.json', pod('modest', { containers: [sh('c', WAIT)] }));
+  await agent.waitFor('modest', isReady);
+  const many = 'i=0; while [ $i -lt 800 ]; do i=$((i+1)); sleep 1000 & done';
+  await agent.put('forks.json', pod('forks', { containers: [sh('c', `${many}; wait`)] }));
+  const { status } = await agent.waitFor('forks', isEvicted);
+  expect(status?.message).toContain('The node was low on resource: pids.');
+  await nodeTells(agent, 'NodeHasInsufficientPID');
+  await nodeTells(agent, 'NodeHasSufficientPID');
+  expect(await evicted(agent)).toEqual(['forks']);
+  await holds(async () => (await agent.pod('modest'))?.status?.phase === 'Running', 200);
+}, 60_000);
