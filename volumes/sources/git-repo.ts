@@ -4,6 +4,7 @@ import { chmod, chown, lstat, mkdir, mkdtemp, rename, rmdir } from 'node:fs/prom
 import { basename, dirname, join } from 'node:path';
 import type { GitRepoVolumeSource } from '#api/schema/gen/core-v1.ts';
 import { adoptTree } from '../git/adopt-tree.ts';
+import { withinSize } from '../git/bound-size.ts';
 import { type ClonePlan, cloneCommands, cloneEnvironment, planClone } from '../git/clone-plan.ts';
 import { holdDir, holdPath } from '../held-dir.ts';
 import { detachAt } from '../network/mount-state.ts';
@@ -23,6 +24,8 @@ import {
 export interface GitLimits {
   /** Of one file. */
   readonly fileBytes: number;
+  /** Of everything. */
+  readonly totalBytes: number;
   /** Address space of one process. */
   readonly memoryBytes: number;
   readonly openFiles: number;
@@ -39,7 +42,13 @@ export interface GitRepoOptions {
 const GIB = 2 ** 30;
 const DEFAULTS: GitRepoOptions = {
   workFolder: '/run',
-  limits: { fileBytes: 4 * GIB, memoryBytes: 8 * GIB, openFiles: 1024, timeoutMs: 600_000 },
+  limits: {
+    fileBytes: 4 * GIB,
+    totalBytes: 16 * GIB,
+    memoryBytes: 8 * GIB,
+    openFiles: 1024,
+    timeoutMs: 600_000,
+  },
 };
 const NOBODY = 65_534;
 const WORK = 'nodeagent-git-';
@@ -111,7 +120,9 @@ async function fill(
     await chmod(own, 0o711);
     await mkdir(path);
     await showAt(work, path, request.services);
-    await runGit(options, plan, path, request);
+    const { clock, run } = request.services;
+    const bound = { clock, run, dir: work, totalBytes: options.limits.totalBytes };
+    await withinSize(bound, (signal) => runGit(options, plan, path, { ...request, signal }), request.signal);
   } finally {
     await hide(path, request.services);
   }
@@ -188,6 +199,7 @@ export function createGitRepo(options: GitRepoOptions = DEFAULTS): SourcePlugin 
       notes: [
         'Repositories are reached by http, https, ssh and git; ssh knows the hosts of the node and no keys.',
         'git runs as nobody, without hooks, filters and submodules; links of the repository become files.',
+        'A clone of more than 16 GiB, or with a file of more than 4 GiB, is refused.',
         'A password in the address is sent to its server, and stands in no file of the volume.',
       ],
     },

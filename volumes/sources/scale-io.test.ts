@@ -46,7 +46,7 @@ function answers(mapped: Set<string>, path: string, body: string): [status: numb
 const basic = (user: string, password: string): string =>
   `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
 
-async function createWorld(): Promise<World> {
+async function createWorld(program = 'drv_cfg'): Promise<World> {
   const mapped = new Set<string>();
   const server: Server = createServer((request, response) => {
     let body = '';
@@ -67,7 +67,7 @@ async function createWorld(): Promise<World> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();
   const port = typeof address === 'object' ? address?.port : undefined;
-  const devices = await createTestDevices({ drv_cfg: async () => ({ stdout: `${GUID}\n` }) });
+  const devices = await createTestDevices({ [program]: async () => ({ stdout: `${GUID}\n` }) });
   devices.secrets.set('ops/sio', secretOf({ username: 'admin', password: 'pass' }));
   await devices.write('dev/disk/by-id/emc-vol-788d-a2b8', '');
   return {
@@ -137,6 +137,16 @@ describe('attach', () => {
     await using world = await createWorld();
     await expect(attach(world, fields)).rejects.toThrow(message);
     expect(world.devices.saved).toEqual([]);
+  });
+
+  test('asks the client where its own packages put it', async () => {
+    await using world = await createWorld('/opt/emc/scaleio/sdc/bin/drv_cfg');
+    expect(await attach(world)).toBe(world.devices.path('dev/disk/by-id/emc-vol-788d-a2b8'));
+  });
+
+  test('names who brings the client where there is none', async () => {
+    await using world = await createWorld('other');
+    await expect(attach(world)).rejects.toThrow('PowerFlex');
   });
 
   test('says when it is not let in, without what it said', async () => {

@@ -4,7 +4,8 @@ import { byId } from '../devices/attached-disk.ts';
 import type { DetachServices, DevicePlugin, DeviceServices } from '../devices/contract.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
 import { badField, checkFsType, checkName } from '../devices/fields.ts';
-import { failText } from '../programs/errors.ts';
+import type { ProgramResult } from '../programs/contract.ts';
+import { failText, MissingProgramError } from '../programs/errors.ts';
 import { VolumeSetupError } from '../setup-error.ts';
 import type { GatewayAccess, ScaleIoGateway, SystemVolume } from '../storage-services/scale-io.ts';
 import { readSecretRef } from './secret-ref.ts';
@@ -60,9 +61,22 @@ async function open(
 
 const GUID_PATIENCE_MS = 30_000;
 
+/** Where its packages put the client's program. */
+const SDC_FOLDER = '/opt/emc/scaleio/sdc/bin';
+
 /** What the machine's client of the system is called. */
 async function guidOf({ run }: Pick<DeviceServices, 'run'>, signal: AbortSignal): Promise<string> {
-  const result = await run('drv_cfg', ['--query_guid'], { signal, timeoutMs: GUID_PATIENCE_MS });
+  const query = (program: string): Promise<ProgramResult> =>
+    run(program, ['--query_guid'], { signal, timeoutMs: GUID_PATIENCE_MS });
+  const result = await query('drv_cfg').catch(async (thrown: unknown) => {
+    if (!(thrown instanceof MissingProgramError)) throw thrown;
+    try {
+      return await query(`${SDC_FOLDER}/drv_cfg`);
+    } catch (second) {
+      // That the first one is missing is the reason that names who brings it.
+      throw second instanceof MissingProgramError ? thrown : second;
+    }
+  });
   const guid = result.stdout.trim();
   if (result.code !== 0 || guid === '') throw new VolumeSetupError(failText('drv_cfg', result));
   return guid;
