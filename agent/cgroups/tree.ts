@@ -47,6 +47,9 @@ export interface CgroupTree {
   forgetApplied(): void;
   /** Bytes of memory in use; undefined where it is not counted. */
   memoryBytes(path: string): Promise<number | undefined>;
+  /** Processes that the kernel ended for want of memory in the cgroup and below it; undefined where it doesn't count
+   *  them so, as version 1 doesn't. */
+  oomKills(path: string): Promise<number | undefined>;
   /** Processes in the cgroup and below it. */
   processes(path: string): Promise<readonly number[]>;
   /** Processes that are in no cgroup below the root, where limits are set; without the first one. */
@@ -198,6 +201,12 @@ export function createCgroupTree(deps: CgroupTreeDeps): CgroupTree {
         (text) => Number(text.trim()),
         () => undefined,
       );
+    },
+    async oomKills(path) {
+      const folder = version === 2 ? folders.of('memory', path) : undefined;
+      if (folder === undefined) return undefined;
+      const count = /^oom_kill (\d+)$/m.exec(await fs.read(join(folder, 'memory.events')))?.[1];
+      return count === undefined ? undefined : Number(count);
     },
     async processes(path) {
       const found = await Promise.all(all.map((mountPoint) => processesBelow(fs, join(mountPoint, path))));

@@ -1,6 +1,6 @@
 /** What an event of the runtime changes in the view at once, and what has to be asked for afterwards. */
 import type { ContainerRuntimeEvent } from '#cri/client/runtime-event.ts';
-import { OOM_KILLED, type RuntimeView } from './runtime-view.ts';
+import type { RuntimeView } from './runtime-view.ts';
 
 export interface ApplyEventDeps {
   readonly view: RuntimeView;
@@ -23,13 +23,11 @@ const OWN_CALL_MS = 3_000;
 export function applyEvent(deps: ApplyEventDeps, event: ContainerRuntimeEvent): void {
   const { view, later, refreshContainer } = deps;
   const id = event.containerId;
-  const container = view.container(id);
   switch (event.kind) {
     case 'stopped':
       return applyStop(deps, event);
     case 'oom':
-      if (container !== undefined) view.noteContainer({ ...container, reason: OOM_KILLED });
-      return;
+      return view.tellOom(id);
     case 'deleted':
       view.forgetContainer(id);
       view.forgetSandbox(id);

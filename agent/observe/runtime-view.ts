@@ -49,6 +49,7 @@ export class RuntimeView {
   readonly #containers: Shelf<ObservedContainer>;
   readonly #observations = new Map<string, PodObservation>();
   readonly #listeners = new Set<(podUID: string) => void>();
+  readonly #oomListeners = new Set<(id: string) => void>();
   readonly #podListeners = new Map<string, Set<() => void>>();
   #time = 0;
 
@@ -100,6 +101,24 @@ export class RuntimeView {
 
   noteContainer(container: ObservedContainer): void {
     this.#containers.put(mergeContainer(this.#containers.get(container.id), container));
+  }
+
+  /** Notes that memory of a container ran out, which may or may not have ended it. */
+  noteOom(id: string): void {
+    const container = this.container(id);
+    if (container !== undefined) this.noteContainer({ ...container, reason: OOM_KILLED });
+  }
+
+  /** Calls `listener` with the ID of each container whose memory the runtime says ran out. Returns the undo. */
+  onOom(listener: (id: string) => void): () => void {
+    this.#oomListeners.add(listener);
+    return () => void this.#oomListeners.delete(listener);
+  }
+
+  /** The runtime tells it. */
+  tellOom(id: string): void {
+    this.noteOom(id);
+    for (const listener of this.#oomListeners) listener(id);
   }
 
   forgetSandbox(id: string): void {

@@ -25,6 +25,7 @@ import type { PodManager } from '../pods/pod-manager.ts';
 import { createNodeEventSink } from '../registration/node-events.ts';
 import { resourceRules } from '../registration/settings.ts';
 import type { Base } from './base.ts';
+import { runOomWatcher } from './oom-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 
 const readText = (path: string): Promise<string | undefined> => readFile(path, 'utf8').catch(() => undefined);
@@ -133,7 +134,11 @@ export async function createCgroupSide(
   return {
     cgroups,
     run: async (manager, stop) =>
-      void (await Promise.all([cgroups.run(knownPods(manager), stop), runNodeCgroups(deps, options, stop)])),
+      void (await Promise.all([
+        cgroups.run(knownPods(manager), stop),
+        runNodeCgroups(deps, options, stop),
+        runOomWatcher(base, { view: runtimeSide.view, manager, cgroups, open, event }, stop),
+      ])),
   };
 }
 

@@ -7,7 +7,17 @@ import { weightOf } from '#agent/cgroups/limits.ts';
 import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Bench, containerId, hasEnded, isRunning, pod, sh, startBench, WAIT } from './support.ts';
+import {
+  type Bench,
+  containerId,
+  hasEnded,
+  isRunning,
+  pod,
+  sh,
+  startBench,
+  statusOf,
+  WAIT,
+} from './support.ts';
 
 const ROOT = '/sys/fs/cgroup';
 /** The machine has the hierarchies of version 1 or that of version 2. */
@@ -161,4 +171,30 @@ test('what others changed is put right, and what is of no pod goes, after the ag
   await rmdir(folder('memory', foreign));
   expect(await cgroupOf('stays')).toBe(path);
   await bench.agent.drop('stays.json');
+});
+
+describe('what the kernel ends for want of memory is told of the pod', () => {
+  const hog = 'tail /dev/zero';
+
+  test('a container beyond its own limit', async () => {
+    const limited = resources({}, { memory: '16Mi' });
+    const containers = [sh('hog', hog, limited), sh('calm', WAIT)];
+    await bench.agent.put('hog.json', pod('hog', { restartPolicy: 'Never', containers }));
+    const ended = await bench.agent.waitFor('hog', hasEnded('hog'));
+    expect(statusOf(ended, 'hog')?.state?.terminated).toMatchObject({ exitCode: 137, reason: 'OOMKilled' });
+    expect(await bench.event('hog', 'OOMKilling', /container hog: its memory limit was reached/)).toMatch(
+      /process (?:tail|sh) \(\d+\)/,
+    );
+    await bench.agent.drop('hog.json');
+  });
+
+  test('containers that are beyond the limit of their pod together', async () => {
+    const script = 'dd if=/dev/zero of=/dev/shm/x bs=1M count=20; exec tail /dev/zero';
+    const limited = resources({ memory: '4Mi' }, { memory: '24Mi' });
+    const containers = [sh('a', script, limited), sh('b', script, limited)];
+    await bench.agent.put('both.json', pod('both', { restartPolicy: 'Never', containers }));
+    await bench.agent.waitFor('both', (found) => hasEnded('a')(found) && hasEnded('b')(found));
+    expect(await bench.event('both', 'OOMKilling')).toMatch(/memory limit/);
+    await bench.agent.drop('both.json');
+  });
 });
