@@ -17,7 +17,8 @@ import { servingTls } from './serving-tls.ts';
 /** The system's logs, which `/logs/` shows. */
 const SYSTEM_LOGS = '/var/log';
 
-type NodeServerParts = Pick<PodSide, 'manager' | 'probes'> & Pick<CollectionSide, 'collectedImages'>;
+type NodeServerParts = Pick<PodSide, 'manager' | 'probes' | 'resources'> &
+  Pick<CollectionSide, 'collectedImages'>;
 
 /** @param access what the API server is for; undefined where there is none
  *  @throws Error for a file that can't be read, or an address that is taken */
@@ -57,7 +58,7 @@ export async function startNode(
 async function serverDeps(
   base: Base,
   runtimeSide: RuntimeSide,
-  { manager, probes, collectedImages }: NodeServerParts,
+  { manager, probes, resources, collectedImages }: NodeServerParts,
   serverAccess: ServerAccess | undefined,
   stats: NodeStatsParts,
 ): Promise<NodeServerDeps> {
@@ -98,6 +99,7 @@ async function serverDeps(
     collect: stats.collect,
     cadvisor: stats.cadvisor,
     collectedImages,
+    resources: () => resources.metrics(),
   };
 }
 

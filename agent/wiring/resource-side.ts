@@ -1,4 +1,5 @@
 /** The managers of processors, memory and devices, wired together. Each is loaded only where it is asked for. */
+import { totalmem } from 'node:os';
 import { join } from 'node:path';
 import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
 import type { ResourceManagers, ResourceProvider } from '../resources/contract.ts';
@@ -8,6 +9,9 @@ import { createTopology } from '../resources/cpu/topology.ts';
 import type { Devices } from '../resources/devices/devices.ts';
 import type { MachineTopology } from '../resources/machine/parse.ts';
 import { readMachineTopology } from '../resources/machine/read.ts';
+import type { MemoryManager } from '../resources/memory/memory-manager.ts';
+import { memoryManagerPolicy, nodeMemories } from '../resources/memory/memory-settings.ts';
+import { prefixedRegistry } from '../resources/prefixed-metrics.ts';
 import { createResourceManagers } from '../resources/resource-managers.ts';
 import { refuseStateOfOthers } from '../resources/state/other-policy.ts';
 import { createStateFile } from '../resources/state/state-file.ts';
@@ -22,8 +26,9 @@ interface Made {
 
 const NO_TOPOLOGY: MachineTopology = { cpu: createTopology([]), nodes: [] };
 
-/** Name of the file in the root directory; the field's. */
+/** Names of the files in the root directory; the field's. */
 const CPU_STATE = 'cpu_manager_state';
+const MEMORY_STATE = 'memory_manager_state';
 
 async function cpuManager(
   { config, clock, log }: Base,
@@ -52,6 +57,30 @@ async function cpuManager(
   );
 }
 
+async function memoryManager({ config }: Base, { machine }: Made): Promise<MemoryManager> {
+  const { createMemoryManager } = await import('../resources/memory/memory-manager.ts');
+  const file = createStateFile(join(config.rootDir, MEMORY_STATE));
+  return createMemoryManager({ file }, nodeMemories(config, machine.nodes, totalmem()));
+}
+
+/** Managers that are on; the settings and files of those that are off are looked at.
+ *  @throws ResourceStateError */
+async function createManagers(
+  base: Base,
+  runtimeSide: Pick<RuntimeSide, 'connection' | 'view'>,
+  made: Made,
+): Promise<{ readonly cpu: CpuManager | undefined; readonly memory: MemoryManager | undefined }> {
+  const { config } = base;
+  const cpu = cpuManagerPolicy(config) === 'static' ? await cpuManager(base, runtimeSide, made) : undefined;
+  const memory = memoryManagerPolicy(config) === 'Static' ? await memoryManager(base, made) : undefined;
+  if (cpu === undefined) {
+    staticOptions(config);
+    await refuseStateOfOthers(join(config.rootDir, CPU_STATE), 'none');
+  }
+  if (memory === undefined) await refuseStateOfOthers(join(config.rootDir, MEMORY_STATE), 'None');
+  return { cpu, memory };
+}
+
 /** @throws ResourceStateError for what keeps a manager from doing what it was told, with the remedy: the agent doesn't
  *  start */
 export async function createResourceSide(
@@ -59,28 +88,32 @@ export async function createResourceSide(
   runtimeSide: Pick<RuntimeSide, 'connection' | 'view'>,
   devices?: Devices,
 ): Promise<ResourceManagers> {
-  const { config, log } = base;
-  const registry = createMetricsRegistry();
+  const { config, log, vocabulary } = base;
+  const registry = prefixedRegistry(createMetricsRegistry(), vocabulary.agentComponent);
   devices?.addMetrics(registry);
-  const isNeeded = cpuManagerPolicy(config) === 'static' || config.topologyManagerPolicy !== 'none';
+  const isNeeded =
+    cpuManagerPolicy(config) === 'static' ||
+    memoryManagerPolicy(config) === 'Static' ||
+    config.topologyManagerPolicy !== 'none';
   // Many small files on a large machine, which most nodes can do without.
   const machine = isNeeded ? await readMachineTopology() : NO_TOPOLOGY;
   const nodes = machine.nodes.map(({ id }) => id);
   const topology = topologySettings(config, nodes);
-  const made: Made = { machine, registry };
-  const cpu = cpuManagerPolicy(config) === 'static' ? await cpuManager(base, runtimeSide, made) : undefined;
-  if (cpu === undefined) {
-    staticOptions(config);
-    await refuseStateOfOthers(join(config.rootDir, CPU_STATE), 'none');
-  }
-  const providers: readonly ResourceProvider[] = [cpu, devices?.manager].filter((one) => one !== undefined);
+  const { cpu, memory } = await createManagers(base, runtimeSide, { machine, registry });
+  // Devices first: they have the fewest places to be.
+  const providers: readonly ResourceProvider[] = [devices?.manager, cpu, memory].filter(
+    (one) => one !== undefined,
+  );
   return createResourceManagers(
     {
       providers,
       log,
       registry,
-      held: (podUID, container) => ({ cpus: cpu?.held(podUID, container) ?? [], memory: [] }),
-      most: () => ({ cpus: cpu?.most() ?? [], memory: [] }),
+      held: (podUID, container) => ({
+        cpus: cpu?.held(podUID, container) ?? [],
+        memory: memory?.held(podUID, container) ?? [],
+      }),
+      most: () => ({ cpus: cpu?.most() ?? [], memory: memory?.most() ?? [] }),
     },
     topology,
   );

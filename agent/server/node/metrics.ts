@@ -26,6 +26,8 @@ export interface MetricsDeps {
   readonly probes: () => readonly ProbeCount[];
   /** Images that were removed since the start. */
   readonly collectedImages: () => readonly CollectedImages[];
+  /** Metrics of those who hand out processors, memory and devices, as text. */
+  readonly resources: () => string;
 }
 
 export interface MetricsOptions {
@@ -141,7 +143,8 @@ export function metricsEndpoint(deps: MetricsDeps, options: MetricsOptions): Nod
         case '': {
           const summary = await summaryOf(deps);
           const { prefix } = options;
-          return answer(registry.text() + volumeMetrics(summary, prefix) + logMetrics(summary, prefix));
+          const ofNode = registry.text() + deps.resources();
+          return answer(ofNode + volumeMetrics(summary, prefix) + logMetrics(summary, prefix));
         }
         case 'resource':
           return answer(resourceMetrics(await summaryOf(deps)));

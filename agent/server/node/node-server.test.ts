@@ -108,6 +108,7 @@ async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
     setVerbosity: (verbosity) => void verbosities.push(verbosity),
     probes: () => [],
     collectedImages: () => [{ reason: 'space', images: 2, bytes: 300 }],
+    resources: () => 'held 1\n',
   };
   const server = await startNodeServer(deps, { ...options, ...more });
   servers.push(server);
@@ -247,6 +248,7 @@ describe('startNodeServer', () => {
     const [, text] = await ask(port, '/metrics', { identity: client(authority) });
     expect(text).toContain('agent_image_garbage_collected_total{reason="space"} 2\n');
     expect(text).toContain('agent_image_garbage_collected_bytes_total{reason="space"} 300\n');
+    expect(text).toContain('held 1\n');
   });
 
   test('speaks no older TLS than it may', async () => {

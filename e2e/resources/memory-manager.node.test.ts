@@ -1,0 +1,67 @@
+/** Memory nodes of containers, and a topology policy that refuses what can't lie together. */
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../testing/wait.ts';
+import { type Bench, containerId, isRunning, pod, sh, startBench, WAIT } from '../lifecycle/support.ts';
+
+let bench: Bench;
+beforeAll(async () => {
+  bench = await startBench([
+    '--memory-manager-policy=Static',
+    '--system-reserved=memory=512Mi',
+    '--reserved-memory=0:memory=512Mi',
+    '--topology-manager-policy=single-numa-node',
+    '--topology-manager-scope=pod',
+  ]);
+});
+afterAll(async () => bench[Symbol.asyncDispose]());
+
+const run = (name: string, memory: string): Promise<void> =>
+  bench.agent.put(
+    `${name}.json`,
+    pod(name, { containers: [sh('c', WAIT, { resources: { limits: { cpu: '10m', memory } } })] }),
+  );
+
+const stateFile = (): string => join(bench.agent.root, 'memory_manager_state');
+const entries = async (): Promise<object> =>
+  (JSON.parse(await readFile(stateFile(), 'utf8')) as { entries: object }).entries;
+
+test('a guaranteed pod has its memory on a node, until it is gone', async () => {
+  await run('m', '32Mi');
+  const found = await bench.agent.waitFor('m', isRunning('c'));
+  const { info } = await bench.cri.runtime.containerStatus({
+    containerId: containerId(found, 'c'),
+    verbose: true,
+  });
+  const told = JSON.parse(info['info'] ?? '{}') as {
+    pid: number;
+    config: { linux: { resources: { cpuset_mems?: string } } };
+  };
+  expect(told.config.linux.resources.cpuset_mems).toBe('0');
+  expect(await readFile(`/proc/${told.pid}/status`, 'utf8')).toMatch(/^Mems_allowed_list:\s+0$/m);
+  const blocks = [{ numaAffinity: [0], type: 'memory', size: 32 * 1024 * 1024 }];
+  expect(await entries()).toEqual({ [found.metadata?.uid ?? '']: { c: blocks } });
+  await bench.agent.drop('m.json');
+  await eventually(async () => Object.keys(await entries()).length === 0, { what: 'nobody has memory' });
+});
+
+test('a pod that asks for more than a node has is refused', async () => {
+  await run('large', '1000Gi');
+  const { status } = await bench.agent.waitFor('large', (found) => found.status?.phase === 'Failed');
+  expect(status?.reason).toBe('TopologyAffinityError');
+  expect(status?.message).toBe('Resources cannot be allocated with Topology locality');
+});
+
+test('an agent does not start while the reservations contradict each other', async () => {
+  const { agent } = bench;
+  await agent.stop();
+  agent.spawn(['--system-reserved=memory=600Mi']);
+  await eventually(() => !existsSync(`/proc/${agent.pid}`), { what: 'the agent has ended' });
+  expect(await agent.stop()).toBe(1);
+  expect(await agent.log()).toContain(
+    '--reserved-memory names 512Mi of memory, and 600Mi are kept from pods',
+  );
+  await agent.start();
+});
