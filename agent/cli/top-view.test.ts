@@ -38,6 +38,7 @@ const summary: Summary = {
 const options: TopOptions = {
   cores: 2,
   thresholds: { 'memory.available': '100Mi', 'nodefs.available': '10%', 'nodefs.inodesFree': '0%' },
+  conditions: [],
   sort: 'cpu',
   namespace: undefined,
   containers: false,
@@ -52,12 +53,18 @@ describe('topLines', () => {
     expect(lines().slice(0, 7)).toEqual([
       'node n1 up 60s 2 pods',
       'cpu [########----------------------] 25% 500m of 2000m',
-      'memory [#######################------!] 75% 3.0Gi of 4.0Gi threshold: memory.available < 100Mi',
-      'disk [###########################!#-] 95% 95Gi of 100Gi threshold: nodefs.available < 10%: REACHED',
+      'memory [#######################------!] 75% 3.0Gi of 4.0Gi evicts below 100Mi of memory.available',
+      'disk [###########################!#-] 95% 95Gi of 100Gi REACHED below 10% of nodefs.available',
       'disk inodes [###############---------------] 50% 5 of 10',
       'processes [###---------------------------] 10% 100 of 1000',
       '',
     ]);
+  });
+
+  test('says what the node is short of', () => {
+    expect(lines({ conditions: ['DiskPressure', 'PIDPressure'] })[0]).toBe(
+      'node n1 up 60s 2 pods DiskPressure PIDPressure',
+    );
   });
 
   test('shows the pods, those that use most first', () => {

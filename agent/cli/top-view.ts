@@ -12,6 +12,8 @@ export interface TopOptions {
   readonly cores: number;
   /** By signal, as the configuration has them: `100Mi`, `10%`. */
   readonly thresholds: Readonly<Record<string, string>>;
+  /** Of the node, that say what it is short of. */
+  readonly conditions: readonly string[];
   readonly sort: SortKey;
   readonly namespace: string | undefined;
   /** A line for each container too. */
@@ -79,14 +81,15 @@ function gaugeRow(gauge: Gauge, thresholds: TopOptions['thresholds']): readonly 
   const used = Math.min(1, Math.max(0, 1 - available / capacity));
   const threshold = thresholdOf(gauge, thresholds);
   const limit = threshold === undefined ? undefined : 1 - threshold / capacity;
-  const warning = threshold === undefined ? '' : `threshold: ${signal} < ${thresholds[signal] ?? ''}`;
-  const reached = threshold !== undefined && available < threshold ? ': REACHED' : '';
+  // What matters most comes first: a narrow terminal shows no more.
+  const word = threshold !== undefined && available < threshold ? 'REACHED' : 'evicts';
+  const warning = threshold === undefined ? '' : `${word} below ${thresholds[signal] ?? ''} of ${signal}`;
   return [
     name,
     formatBar(used, limit),
     `${Math.round(used * 100)}%`,
     `${format(capacity - available)} of ${format(capacity)}`,
-    `${warning}${reached}`,
+    warning,
   ];
 }
 
@@ -183,14 +186,20 @@ function podRows(pod: PodStats, withContainers: boolean): readonly (readonly str
 
 /** Lines without an end. */
 export function topLines({ node, pods }: Summary, options: TopOptions, nowMs: number): readonly string[] {
-  const { sort, namespace, thresholds, cores, containers } = options;
+  const { sort, namespace, thresholds, conditions, cores, containers } = options;
   const order = ORDERS[sort];
   const shown = pods
     .filter(({ podRef }) => namespace === undefined || podRef.namespace === namespace)
     .toSorted((a, b) => order(a) - order(b) || (nameOf(a) < nameOf(b) ? -1 : 1));
   const count = `${pods.length} ${pods.length === 1 ? 'pod' : 'pods'}`;
   const table = formatTable(
-    [`node ${node.nodeName}`, `up ${formatSince(node.startTime, nowMs)}`, '', count],
+    [
+      `node ${node.nodeName}`,
+      `up ${formatSince(node.startTime, nowMs)}`,
+      '',
+      count,
+      conditions.length === 0 ? '' : conditions.join(' '),
+    ],
     gauges(node, cores).map((gauge) => gaugeRow(gauge, thresholds)),
   );
   const rows = shown.flatMap((pod) => podRows(pod, containers));

@@ -4,7 +4,7 @@ import { sleep } from '#api/kit/clock.ts';
 import { decode } from '#api/schema/decode.ts';
 import type { Summary } from '#api/schema/gen/stats-v1alpha1.ts';
 import { isPlainObject } from './answers.ts';
-import type { LocalApi } from './api-client.ts';
+import { ApiError, type LocalApi } from './api-client.ts';
 import { parseChoice } from './arguments.ts';
 import { type Command, type CommandContext, defineCommand } from './command.ts';
 import { parseSeconds } from './duration.ts';
@@ -41,7 +41,7 @@ export const command: Command = defineCommand({
     const sort = args.text('sort');
     const seconds = parseSeconds('--interval', args.text('interval') ?? DEFAULT_INTERVAL);
     const intervalMs = Math.max(1, seconds) * 1000;
-    const options: TopOptions = {
+    const options: Omit<TopOptions, 'conditions'> = {
       cores: availableParallelism(),
       thresholds: await fetchThresholds(api),
       sort: sort === undefined ? 'cpu' : parseChoice('--sort', sort, SORT_KEYS),
@@ -53,7 +53,7 @@ export const command: Command = defineCommand({
       return 0;
     }
     for (;;) {
-      const lines = topLines(await fetchSummary(api, signal), options, clock.now());
+      const lines = await look(context, options);
       await out.write(`${lines.join('\n')}\n`);
       if (!args.has('watch')) return 0;
       await sleep(clock, intervalMs, signal);
@@ -64,20 +64,45 @@ export const command: Command = defineCommand({
 
 /** Until the signal fires. */
 async function showLive(
-  { out, api, clock, signal }: CommandContext,
-  options: TopOptions,
+  context: CommandContext,
+  options: Omit<TopOptions, 'conditions'>,
   intervalMs: number,
 ): Promise<void> {
+  const { out, clock, signal } = context;
   await out.write(`${HIDE_CURSOR}${CLEAR}`);
   try {
     for (;;) {
-      const lines = topLines(await fetchSummary(api, signal), options, clock.now());
-      await out.write(screenOf(lines, out.terminal?.() ?? { columns: 80, rows: 24 }));
+      await out.write(screenOf(await look(context, options), sizeOf(out.terminal?.())));
       await sleep(clock, intervalMs, signal);
     }
   } finally {
     await out.write(SHOW_CURSOR);
   }
+}
+
+/** Terminals that don't know their size say that it is nothing. */
+const sizeOf = (size: { columns: number; rows: number } | undefined) => ({
+  columns: size?.columns || 80,
+  rows: size?.rows || 24,
+});
+
+/** @throws AgentUnreachableError, ApiError */
+async function look(
+  { api, clock, signal }: CommandContext,
+  options: Omit<TopOptions, 'conditions'>,
+): Promise<readonly string[]> {
+  const [summary, conditions] = await Promise.all([fetchSummary(api, signal), fetchConditions(api, signal)]);
+  return topLines(summary, { ...options, conditions }, clock.now());
+}
+
+/** What the node is short of; nothing where an older agent doesn't tell. */
+async function fetchConditions(api: LocalApi, signal: AbortSignal): Promise<readonly string[]> {
+  const answer = await api.json({ path: ['pressure'], signal }).catch((thrown: unknown) => {
+    if (thrown instanceof ApiError) return {};
+    throw thrown;
+  });
+  const conditions: unknown = isPlainObject(answer) ? answer['conditions'] : undefined;
+  return Array.isArray(conditions) ? conditions.filter((one) => typeof one === 'string') : [];
 }
 
 /** @throws AgentUnreachableError, ApiError */

@@ -97,6 +97,18 @@ test('has the reason of a pod that ended, its class and its addresses', () => {
   });
 });
 
+test('a pod that is over keeps how its containers ended when they are collected', () => {
+  const terminal = { phase: 'Failed', reason: 'Evicted', message: 'short of memory' } as const;
+  const over = { progress: progress({ terminal }) };
+  const before = status({ ...over, observed: observation([sandbox()], ended('a', 3)) });
+  const collected = { ...over, observed: observation([]) };
+  expect(status({ ...collected, previous: before }).containerStatuses).toEqual(before.containerStatuses);
+  // One that never ran has not ended.
+  expect(status({ ...collected, previous: status(collected) }).containerStatuses?.[0]?.state).toEqual({
+    waiting: { reason: 'ContainerCreating' },
+  });
+});
+
 test("a pod on the node's network has the node's addresses", () => {
   expect(status({ pod: testPod({ hostNetwork: true }) }).podIPs).toEqual([{ ip: '192.0.2.1' }]);
 });

@@ -47,10 +47,24 @@ function statusOf(input: StatusInput, spec: ContainerSpec, initContainer: boolea
   const failure = input.progress.containers.get(spec.name)?.failure;
   const verdict = current === undefined ? undefined : input.progress.probes.get(current.id);
   const ended = input.progress.terminal !== undefined;
+  const kept = ended && current === undefined ? keptStatus(input.previous, spec.name) : undefined;
+  if (kept !== undefined) return kept;
   const waiting = ended ? undefined : (input.waiting.get(spec.name) ?? failure);
   const { runtimeName } = input;
   const unstarted = initContainers(input.pod).length > 0 ? 'PodInitializing' : 'ContainerCreating';
   return containerStatus({ spec, instances, waiting, unstarted, verdict, runtimeName, initContainer });
+}
+
+/** How a container ended, of a pod that is over: the container itself may have been collected since. */
+function keptStatus(previous: PodStatus | undefined, wanted: string): ContainerStatus | undefined {
+  const {
+    initContainerStatuses = [],
+    containerStatuses = [],
+    ephemeralContainerStatuses = [],
+  } = previous ?? {};
+  return [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses].find(
+    ({ name, state }) => name === wanted && state?.terminated !== undefined,
+  );
 }
 
 function reasonOf(progress: PodProgress): Pick<PodStatus, 'reason' | 'message'> {

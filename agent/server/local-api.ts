@@ -31,6 +31,8 @@ export interface LocalApiDeps extends StreamRouteDeps {
   readonly config: () => unknown;
   /** What the node and its pods use. */
   readonly summary: () => Promise<unknown>;
+  /** Conditions of the node that say what it is short of. */
+  readonly pressure: () => Iterable<string>;
   /** Every setting with its value and origin as texts. */
   readonly settings: () => readonly object[];
   /** Calls the listener whenever a pod may have changed. @returns a function that ends the subscription */
@@ -114,6 +116,11 @@ export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
     },
     { method: 'GET', path: '/config', handle: () => json({ settings: deps.settings() }) },
     { method: 'GET', path: '/stats/summary', handle: async () => json(await deps.summary()) },
+    {
+      method: 'GET',
+      path: '/pressure',
+      handle: () => Promise.resolve(json({ conditions: [...deps.pressure()] })),
+    },
     { method: 'GET', path: '/configz', handle: () => json(deps.config()) },
     { method: 'GET', path: '/version', handle: async () => json(await deps.version()) },
     { method: 'GET', path: '/healthz', handle: () => ({ kind: 'text', text: 'ok' }) },

@@ -102,6 +102,7 @@ function startLocalApi(
       addEphemeralContainer({ manager, ...ephemeralRules(base) }, entry, text, signal),
     config: () => configzBody(config),
     summary: async () => (await stats()).collect('rates'),
+    pressure: () => base.pressure.conditions(),
     settings: () => effectiveSettings(config, base.origins),
     onPodChange: base.changes.subscribe,
     onEvent: (listener) => base.events.onEvent(listener),

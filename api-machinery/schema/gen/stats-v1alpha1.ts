@@ -20,6 +20,7 @@ export interface ContainerStats {
   readonly startTime: string;
   readonly cpu?: CPUStats;
   readonly memory?: MemoryStats;
+  readonly swap?: SwapStats;
   readonly accelerators?: readonly AcceleratorStats[];
   readonly rootfs?: FsStats;
   readonly logs?: FsStats;
@@ -65,6 +66,7 @@ export interface NodeStats {
   readonly startTime: string;
   readonly cpu?: CPUStats;
   readonly memory?: MemoryStats;
+  readonly swap?: SwapStats;
   readonly network?: NetworkStats;
   readonly fs?: FsStats;
   readonly runtime?: RuntimeStats;
@@ -88,6 +90,7 @@ export interface PodStats {
   readonly containers: readonly ContainerStats[];
   readonly cpu?: CPUStats;
   readonly memory?: MemoryStats;
+  readonly swap?: SwapStats;
   readonly network?: NetworkStats;
   readonly volume?: readonly VolumeStats[];
   readonly 'ephemeral-storage'?: FsStats;
@@ -111,6 +114,12 @@ export interface RuntimeStats {
 export interface Summary {
   readonly node: NodeStats;
   readonly pods: readonly PodStats[];
+}
+
+export interface SwapStats {
+  readonly time: string;
+  readonly swapAvailableBytes?: number;
+  readonly swapUsageBytes?: number;
 }
 
 export interface UserDefinedMetric extends UserDefinedMetricDescriptor {

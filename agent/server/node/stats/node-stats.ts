@@ -7,7 +7,7 @@ import type { Cgroups } from './cgroups/cgroups.ts';
 import type { CgroupUsage } from './cgroups/usage.ts';
 import { networkStats } from './pod-network.ts';
 import { known, num, spaceFields } from './pod-stats.ts';
-import { parseMeminfo, parseNetDev, parseStat, parseThreads } from './proc.ts';
+import { parseMeminfo, parseNetDev, parseStat, parseThreads, parseVmstat } from './proc.ts';
 import type { Rates } from './rates.ts';
 
 /** What the agent itself has used. */
@@ -123,9 +123,10 @@ export async function nodeStats(
   rates: Rates,
   { nowMs, imageFs, space }: NodeLook,
 ): Promise<NodeStats> {
-  const [stat, meminfo, netDev, loadavg, pidMax] = await Promise.all([
+  const [stat, meminfo, vmstat, netDev, loadavg, pidMax] = await Promise.all([
     deps.readProc('/proc/stat'),
     deps.readProc('/proc/meminfo'),
+    deps.readProc('/proc/vmstat'),
     deps.readProc('/proc/net/dev'),
     deps.readProc('/proc/loadavg'),
     deps.readProc('/proc/sys/kernel/pid_max'),
@@ -155,6 +156,12 @@ export async function nodeStats(
       usageBytes: memory.totalBytes - memory.freeBytes,
       workingSetBytes: memory.totalBytes - memory.availableBytes,
       rssBytes: memory.anonBytes,
+      ...parseVmstat(vmstat),
+    },
+    swap: {
+      time,
+      swapAvailableBytes: memory.swapFreeBytes,
+      swapUsageBytes: memory.swapBytes - memory.swapFreeBytes,
     },
     ...(network === undefined ? {} : { network }),
     fs: {

@@ -52,7 +52,8 @@ function memoryOf({ memory }: CriStats): MemoryStats | undefined {
   return {
     time: timeOfNs(timestamp),
     ...known({
-      availableBytes: num(availableBytes),
+      // Nothing is left, or there is no limit: runtimes tell both in this way.
+      availableBytes: num(availableBytes) || undefined,
       usageBytes: num(usageBytes),
       workingSetBytes: num(workingSetBytes),
       rssBytes: num(rssBytes),
@@ -68,11 +69,16 @@ type Space = Partial<Pick<FsSpace, 'capacityBytes' | 'availableBytes' | 'inodes'
 export const spaceFields = ({ capacityBytes, availableBytes, inodes, inodesFree }: Space): Space =>
   known({ availableBytes, capacityBytes, inodes, inodesFree });
 
-function layerOf(layer: FilesystemUsage | undefined, space: Space | undefined): FsStats | undefined {
+function layerOf(
+  layer: FilesystemUsage | undefined,
+  space: Space | undefined,
+  time: string,
+): FsStats | undefined {
   if (layer === undefined) return undefined;
   const used = { usedBytes: num(layer.usedBytes), inodesUsed: num(layer.inodesUsed) };
   return {
-    time: timeOfNs(layer.timestamp),
+    // A runtime that has not measured it yet tells no time.
+    time: layer.timestamp === 0n ? time : timeOfNs(layer.timestamp),
     ...(space === undefined ? {} : spaceFields(space)),
     ...known(used),
   };
@@ -91,15 +97,17 @@ export interface ContainerParts {
   readonly log: UsageFigures | undefined;
   /** Where writable layers lie. */
   readonly layers: Space | undefined;
+  /** Of the look. */
+  readonly time: string;
 }
 
 export function containerStats(
-  { stats, observed, log, layers }: ContainerParts,
+  { stats, observed, log, layers, time }: ContainerParts,
   rates: Rates,
 ): ContainerStats {
   const cpu = cpuOf(observed.id, stats, rates);
   const memory = memoryOf(stats);
-  const rootfs = layerOf(stats.writableLayer, layers);
+  const rootfs = layerOf(stats.writableLayer, layers, time);
   return {
     name: observed.name,
     startTime: formatTime(observed.startedAtMs === 0 ? observed.createdAtMs : observed.startedAtMs),
@@ -145,6 +153,9 @@ export function together(
 ): { readonly cpu: CPUStats; readonly memory: MemoryStats } {
   const sumOf = (key: (typeof MEMORY_SUMS)[number]) => sum(parts.map(({ memory }) => memory?.[key]));
   const [usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults] = MEMORY_SUMS.map(sumOf);
+  const left = parts.map(({ memory }) => memory?.availableBytes);
+  // What one without a limit may take, all may.
+  const availableBytes = left.includes(undefined) ? undefined : sum(left);
   return {
     cpu: {
       time,
@@ -155,7 +166,7 @@ export function together(
     },
     memory: {
       time,
-      ...known({ usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults }),
+      ...known({ availableBytes, usageBytes, workingSetBytes, rssBytes, pageFaults, majorPageFaults }),
     },
   };
 }
@@ -179,11 +190,13 @@ export function podStats(parts: PodParts, time: string): PodStats {
   const local = figures.filter(({ isOwnFs }) => !isOwnFs);
   const layers = containers.map(({ rootfs }) => rootfs);
   const network = networkStats(interfaces ?? [], time);
+  const swapUsageBytes = sum(containers.map(({ swap }) => swap?.swapUsageBytes));
   return {
     podRef: { name: sandbox.podName, namespace: sandbox.podNamespace, uid: sandbox.podUID },
     startTime: formatTime(sandbox.createdAtMs),
     containers,
     ...together(containers, time),
+    ...(swapUsageBytes === undefined ? {} : { swap: { time, swapUsageBytes } }),
     ...(network === undefined ? {} : { network }),
     ...(volumes.length === 0 ? {} : { volume: volumes.map((one) => volumeStats(one, pod)) }),
     'ephemeral-storage': {

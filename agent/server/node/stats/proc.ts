@@ -25,6 +25,7 @@ export interface Memory {
   readonly freeBytes: number;
   readonly anonBytes: number;
   readonly swapBytes: number;
+  readonly swapFreeBytes: number;
 }
 
 /** Reads /proc/meminfo. */
@@ -37,7 +38,19 @@ export function parseMeminfo(text: string): Memory {
     freeBytes: bytesOf('MemFree'),
     anonBytes: bytesOf('AnonPages'),
     swapBytes: bytesOf('SwapTotal'),
+    swapFreeBytes: bytesOf('SwapFree'),
   };
+}
+
+export interface Faults {
+  readonly pageFaults: number;
+  readonly majorPageFaults: number;
+}
+
+/** Reads /proc/vmstat. */
+export function parseVmstat(text: string): Faults {
+  const count = (key: string): number => Number(new RegExp(`^${key} (\\d+)$`, 'm').exec(text)?.[1] ?? 0);
+  return { pageFaults: count('pgfault'), majorPageFaults: count('pgmajfault') };
 }
 
 export interface InterfaceCounts {

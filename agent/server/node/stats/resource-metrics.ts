@@ -36,6 +36,16 @@ function containerFamilies({ pods }: Summary): readonly Family[] {
       })),
     },
     {
+      name: 'container_swap_usage_bytes',
+      help: '[ALPHA] Current amount of the container swap usage in bytes',
+      type: 'gauge',
+      samples: containers.map(({ labels, swap }) => ({
+        labels,
+        value: swap?.swapUsageBytes,
+        atMs: msOf(swap?.time),
+      })),
+    },
+    {
       name: 'container_start_time_seconds',
       help: '[ALPHA] Start time of the container since unix epoch in seconds',
       type: 'gauge',
@@ -65,6 +75,12 @@ function totals({ node, pods }: Summary): readonly Family[] {
       samples: [{ labels: {}, value: node.memory?.workingSetBytes, atMs: msOf(node.memory?.time) }],
     },
     {
+      name: 'node_swap_usage_bytes',
+      help: '[ALPHA] Current swap usage of the node in bytes',
+      type: 'gauge',
+      samples: [{ labels: {}, value: node.swap?.swapUsageBytes, atMs: msOf(node.swap?.time) }],
+    },
+    {
       name: 'pod_cpu_usage_seconds_total',
       help: `[ALPHA] ${cpu} pod in core-seconds`,
       type: 'counter',
@@ -82,6 +98,16 @@ function totals({ node, pods }: Summary): readonly Family[] {
         labels: pod.labels,
         value: pod.memory?.workingSetBytes,
         atMs: msOf(pod.memory?.time),
+      })),
+    },
+    {
+      name: 'pod_swap_usage_bytes',
+      help: '[ALPHA] Current amount of the pod swap usage in bytes',
+      type: 'gauge',
+      samples: ofPods.map((pod) => ({
+        labels: pod.labels,
+        value: pod.swap?.swapUsageBytes,
+        atMs: msOf(pod.swap?.time),
       })),
     },
   ];

@@ -17,6 +17,7 @@ describe('the kernel’s files', () => {
       availableBytes: 61_440,
       anonBytes: 5120,
       swapBytes: 0,
+      swapFreeBytes: 0,
     });
   });
 

@@ -8,7 +8,9 @@ import { createSummary } from './summary.ts';
 
 const SPACE = { capacityBytes: 100, availableBytes: 60, usedBytes: 40, inodes: 10, inodesFree: 7 };
 const PROC: Readonly<Record<string, string>> = {
-  '/proc/meminfo': 'MemTotal: 8 kB\nMemFree: 2 kB\nMemAvailable: 4 kB\nAnonPages: 1 kB\n',
+  '/proc/meminfo':
+    'MemTotal: 8 kB\nMemFree: 2 kB\nMemAvailable: 4 kB\nAnonPages: 1 kB\nSwapTotal: 4 kB\nSwapFree: 3 kB\n',
+  '/proc/vmstat': 'nr_free_pages 1\npgfault 21\npgmajfault 22\n',
   '/proc/net/dev': '  eth0: 5 0 0 0 0 0 0 0 6 0 0 0 0 0 0 0\n',
   '/proc/loadavg': '0 0 0 1/321 9\n',
   '/proc/sys/kernel/pid_max': '4096\n',
@@ -90,7 +92,11 @@ function setUp(systemCgroups: readonly { readonly name: string; readonly path: s
         Promise.resolve(
           path === '/none'
             ? { cpu: {}, memory: {}, io: [] }
-            : { cpu: { usageNs: 11 }, memory: { workingSetBytes: 12, limitBytes: 20 }, io: [] },
+            : {
+                cpu: { usageNs: 11 },
+                memory: { workingSetBytes: 12, limitBytes: 20, swapBytes: 13 },
+                io: [],
+              },
         ),
       processesIn: () => Promise.resolve(3),
       keepProcesses: () => undefined,
@@ -133,13 +139,23 @@ describe('createSummary', () => {
     expect(stats?.containers[0]?.logs).toMatchObject({ usedBytes: 2, availableBytes: 60 });
     expect(stats?.process_stats).toEqual({ process_count: 3 });
     expect(stats?.memory).toMatchObject({ workingSetBytes: 7, usageBytes: 9, rssBytes: 5 });
+    expect(stats?.memory?.availableBytes).toBeUndefined();
+    expect(stats?.containers[0]?.swap).toMatchObject({ swapUsageBytes: 13 });
+    expect(stats?.swap).toMatchObject({ swapUsageBytes: 13 });
   });
 
   test('tells the machine, and the agent by its process', async () => {
     const { node } = await setUp().collect('totals');
     expect(node).toMatchObject({
       nodeName: 'n',
-      memory: { availableBytes: 4096, workingSetBytes: 4096, usageBytes: 6144, rssBytes: 1024 },
+      memory: {
+        availableBytes: 4096,
+        workingSetBytes: 4096,
+        usageBytes: 6144,
+        rssBytes: 1024,
+        pageFaults: 21,
+      },
+      swap: { swapAvailableBytes: 3072, swapUsageBytes: 1024 },
       network: { name: 'eth0', rxBytes: 5, txBytes: 6 },
       fs: { usedBytes: 40, inodesUsed: 3 },
       rlimit: { maxpid: 4096, curproc: 321 },

@@ -26,6 +26,7 @@ import {
 } from './node-stats.ts';
 import type { PodNetworks } from './pod-network.ts';
 import { containerStats, podStats, together } from './pod-stats.ts';
+import { parseMeminfo } from './proc.ts';
 import { createRates, LEAST_RATE_MS, type Rates } from './rates.ts';
 
 export interface SummaryDeps extends Omit<NodeStatsDeps, 'cgroups'> {
@@ -53,6 +54,8 @@ interface Look {
   readonly time: string;
   readonly imageFs: FsStats | undefined;
   readonly space: FsSpace;
+  /** Whether the machine has any: else no file is read for it. */
+  readonly hasSwap: boolean;
 }
 
 type Container = readonly [ObservedContainer, ContainerStats];
@@ -61,7 +64,7 @@ type Container = readonly [ObservedContainer, ContainerStats];
 async function containersStats(
   { runtime, container, disk }: SummaryDeps,
   rates: Rates,
-  { imageFs }: Look,
+  { imageFs, time }: Look,
 ): Promise<readonly Container[]> {
   const { stats } = await runtime.listContainerStats({});
   const layers =
@@ -77,8 +80,19 @@ async function containersStats(
     const observed = container(each.attributes?.id ?? '');
     if (observed?.state !== 'running') return [];
     const log = disk.of(observed.podUID).find(({ of, name }) => of === 'log' && name === observed.name);
-    return [[observed, containerStats({ stats: each, observed, log, layers }, rates)]];
+    return [[observed, containerStats({ stats: each, observed, log, layers, time }, rates)]];
   });
+}
+
+/** What of the container's memory is on disk. */
+async function withSwap(
+  deps: SummaryDeps,
+  [{ id }, stats]: Container,
+  time: string,
+): Promise<ContainerStats> {
+  const place = await deps.cgroups.ofContainer(id);
+  const swapBytes = place === undefined ? undefined : (await deps.usageOf(place)).memory.swapBytes;
+  return swapBytes === undefined ? stats : { ...stats, swap: { time, swapUsageBytes: swapBytes } };
 }
 
 async function processesOf(deps: SummaryDeps, containers: readonly Container[]): Promise<number | undefined> {
@@ -122,7 +136,9 @@ async function podsStats(
       const parts = {
         sandbox,
         pod: deps.pod(podUID),
-        containers: its.map(([, stats]) => stats),
+        containers: look.hasSwap
+          ? await Promise.all(its.map((one) => withSwap(deps, one, look.time)))
+          : its.map(([, stats]) => stats),
         figures: deps.disk.of(podUID),
         interfaces,
         processes,
@@ -153,11 +169,13 @@ export function createSummary(deps: SummaryDeps, options: NodeStatsOptions): Col
     await deps.disk.refresh();
     const nowMs = clock.now();
     const time = formatTime(nowMs);
-    const [imageFs, space] = await Promise.all([
+    const [imageFs, space, meminfo] = await Promise.all([
       imageFsStats(deps, time).catch(() => undefined),
       deps.spaceOf(options.rootDir),
+      deps.readProc('/proc/meminfo'),
     ]);
-    const pods = await podsStats(deps, rates, { time, imageFs, space }, nodeRateKeys(options));
+    const look = { time, imageFs, space, hasSwap: parseMeminfo(meminfo).swapBytes > 0 };
+    const pods = await podsStats(deps, rates, look, nodeRateKeys(options));
     const node = await nodeStats(deps, options, rates, { nowMs, imageFs, space });
     const summary: Summary = { node: withPods(node, pods, time), pods };
     last = { summary, atMs: clock.monotonic() };
