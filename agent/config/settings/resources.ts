@@ -188,7 +188,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'cpu-manager-policy', deprecated: 'config-file', inSpec: true }],
     enum: ['none', 'static'],
     gates: ['CPUManager'],
-    acted: false,
+    acted: true,
     help: 'static gives whole processors to guaranteed pods that ask for them.',
   },
   {
@@ -199,7 +199,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'cpu-manager-policy-options', deprecated: 'config-file', inSpec: true }],
     gates: ['CPUManager', 'CPUManagerPolicyOptions'],
-    acted: false,
+    acted: true,
     help: 'Fine tuning of the processor policy, as key=value.',
   },
   {
@@ -211,7 +211,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [
       { name: 'cpu-manager-reconcile-period', deprecated: 'config-file', inSpec: true, stage: 'alpha' },
     ],
-    acted: false,
+    acted: true,
     help: 'How often processor assignments are put right.',
   },
   {
@@ -223,7 +223,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'memory-manager-policy', deprecated: 'config-file', inSpec: true }],
     enum: ['None', 'Static'],
     gates: ['MemoryManager'],
-    acted: false,
+    acted: true,
     help: 'Static gives guaranteed pods memory of chosen NUMA nodes.',
   },
   {
@@ -234,7 +234,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'reserved-memory' }],
     gates: ['MemoryManager'],
-    acted: false,
+    acted: true,
     help: 'Memory kept per NUMA node, such as 0:memory=1Gi,hugepages-1Gi=2Gi; may be repeated.',
   },
   {
@@ -246,7 +246,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'topology-manager-policy', deprecated: 'config-file' }],
     enum: ['none', 'best-effort', 'restricted', 'single-numa-node'],
     gates: ['TopologyManager'],
-    acted: false,
+    acted: true,
     help: 'How strictly processors, memory and devices must lie together.',
   },
   {
@@ -258,7 +258,7 @@ export const RESOURCE_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'topology-manager-scope', deprecated: 'config-file' }],
     enum: ['container', 'pod'],
     gates: ['TopologyManager'],
-    acted: false,
+    acted: true,
     help: 'Align each container by itself or the whole pod.',
   },
   {
