@@ -10,6 +10,7 @@ import { createNodeEventSink } from '../registration/node-events.ts';
 import { createNodeRegistration, type NodeRegistration } from '../registration/registration.ts';
 import { registrationSettings } from '../registration/settings.ts';
 import type { ResourceManagers } from '../resources/contract.ts';
+import { NODE_TROUBLE } from '../shutdown/ended-pods.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { ApiClients } from './api-clients.ts';
 import type { Base } from './base.ts';
@@ -39,6 +40,7 @@ export function createApiNode(
     {
       volumesInUse: (told) => volumes?.names(told),
       extended: () => resources?.resources(),
+      troubles: () => (base.shutdown.active() ? [NODE_TROUBLE] : []),
       pressure: () => {
         const short = base.pressure.conditions();
         return {
@@ -86,6 +88,7 @@ export function createApiNode(
         registration.onChange((found) => inUse.attached(found?.status?.volumesAttached ?? [])),
         base.events.onEvent(sink.take),
         base.pressure.onChange(() => registration.wake()),
+        base.shutdown.onChange(() => registration.wake()),
         connection.onStateChange(() => registration.runtimeChanged()),
       ];
       await Promise.all([registration.run(signal), sink.run(signal)]);

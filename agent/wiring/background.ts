@@ -9,6 +9,7 @@ import { runOrphans } from '../pods/orphans.ts';
 import { createRestorer } from '../pods/restore.ts';
 import { runResync } from '../pods/resync.ts';
 import { watchStrays } from '../pods/strays.ts';
+import { afterShutdown } from '../shutdown/ended-pods.ts';
 import type { Base } from './base.ts';
 import type { CollectionSide } from './collection-side.ts';
 import { retryCsiPods } from './csi-side.ts';
@@ -33,7 +34,7 @@ export async function runAll(
   if (!stop.aborted) {
     await cgroupSide.cgroups.begin();
     const restore = createRestorer({ view, records, memory, volumes, log });
-    manager.restore(await restore());
+    manager.restore((await restore()).map(afterShutdown));
     manager.apply(sources.current());
     manager.start(stop);
     watchStrays({ view, manager, log }, stop);

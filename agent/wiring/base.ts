@@ -12,6 +12,7 @@ import { loadNodeSettings } from '../node/node-settings.ts';
 import { createNodePressure, type NodePressure } from '../node/pressure.ts';
 import { type Changes, createChanges } from '../pods/changes.ts';
 import type { NodeSettings } from '../pods/operations/deps.ts';
+import { createShutdownState, type ShutdownState } from '../shutdown/state.ts';
 
 /** What every part is handed. */
 export interface Base {
@@ -26,6 +27,8 @@ export interface Base {
   readonly changes: Changes;
   /** What the node is short of. */
   readonly pressure: NodePressure;
+  /** Whether the machine is shutting down. */
+  readonly shutdown: ShutdownState;
   readonly origins: Origins;
   /** Gives back memory that the process doesn't need. */
   readonly tidy: () => void;
@@ -58,6 +61,7 @@ export async function createBase(
     events,
     changes,
     pressure,
+    shutdown: createShutdownState(),
     origins,
     tidy,
     setVerbosity,

@@ -13,6 +13,7 @@ import { runPodResourcesSide } from './pod-resources-side.ts';
 import { createPodSide, type PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import { startServers } from './servers.ts';
+import { runShutdownSide } from './shutdown-side.ts';
 
 /** Time for what is under way to come to rest after the signal, in ms. Most of what the runtime has begun ends
  *  within it, and is noted; the rest goes on without this agent, and the next one finds it. */
@@ -59,6 +60,7 @@ export async function runParts(
     disk.run(stop),
     eviction.run(stop),
     runPodResourcesSide(base, podSide, stop),
+    runShutdownSide(base, runtimeSide, podSide, stop),
   ]);
   // Work that ends with a fault ends the agent, to be started again; its pods run on.
   await Promise.race([aborted(stop), work]);

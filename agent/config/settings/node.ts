@@ -259,7 +259,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [],
     gates: ['GracefulNodeShutdown'],
-    acted: false,
+    acted: true,
     help: 'How long a shutdown of the machine is held up to end pods.',
   },
   {
@@ -270,7 +270,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [],
     gates: ['GracefulNodeShutdown'],
-    acted: false,
+    acted: true,
     help: 'The part of the shutdown grace period kept for critical pods.',
   },
   {
@@ -281,7 +281,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [],
     gates: ['GracefulNodeShutdownBasedOnPodPriority'],
-    acted: false,
+    acted: true,
     help: 'Shutdown grace periods by pod priority; used in place of the two others.',
   },
 ];

@@ -1,0 +1,77 @@
+/** The machine's login manager, which tells of shutdowns and lets those wait who asked for it.
+ *  Source: org.freedesktop.login1; upstream's node shutdown manager, release 1.24. */
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { type Clock, sleep } from '#api/kit/clock.ts';
+import type { DBusClient } from './dbus/client.ts';
+
+export interface Logind {
+  /** The longest that a shutdown waits, in ms. */
+  longestDelayMs(): Promise<number>;
+  /** Has shutdowns wait as long, from now on and after the next boot.
+   *  @throws Error when the file can't be written or the manager can't be told */
+  allowDelay(seconds: number): Promise<void>;
+  /** Has the listener told when a shutdown begins, and when it was called off. */
+  onShutdown(listener: (begins: boolean) => void): Promise<void>;
+}
+
+export interface LogindOptions {
+  /** First word of the settings file's name. */
+  readonly agentName: string;
+  /** Folder of the manager's settings. */
+  readonly dir?: string;
+}
+
+const SETTINGS_DIR = '/etc/systemd/logind.conf.d';
+const SERVICE = 'org.freedesktop.login1';
+const PATH = '/org/freedesktop/login1';
+const MANAGER = 'org.freedesktop.login1.Manager';
+const SIGNAL = 'PrepareForShutdown';
+const SIGHUP = 1;
+/** The manager reads its settings anew a moment after it was told to. */
+const LOOKS = 20;
+const LOOK_MS = 50;
+
+export function createLogind(clock: Clock, bus: DBusClient, options: LogindOptions): Logind {
+  const { agentName, dir = SETTINGS_DIR } = options;
+
+  async function longestDelayMs(): Promise<number> {
+    const [microseconds = 0n] = await bus.call({
+      destination: SERVICE,
+      path: PATH,
+      interface: 'org.freedesktop.DBus.Properties',
+      member: 'Get',
+      signature: 'ss',
+      body: [MANAGER, 'InhibitDelayMaxUSec'],
+    });
+    return Number(microseconds) / 1000;
+  }
+
+  return {
+    longestDelayMs,
+    async allowDelay(seconds) {
+      const file = `${dir}/99-${agentName}.conf`;
+      await mkdir(dir, { recursive: true, mode: 0o755 });
+      const text = `# ${agentName} logind override\n[Login]\nInhibitDelayMaxSec=${seconds}\n`;
+      await writeFile(`${file}.tmp`, text, { mode: 0o644 });
+      await rename(`${file}.tmp`, file);
+      await bus.call({
+        destination: 'org.freedesktop.systemd1',
+        path: '/org/freedesktop/systemd1',
+        interface: 'org.freedesktop.systemd1.Manager',
+        member: 'KillUnit',
+        signature: 'ssi',
+        body: ['systemd-logind.service', 'all', SIGHUP],
+      });
+      for (let look = 0; look < LOOKS && (await longestDelayMs()) < seconds * 1000; look += 1) {
+        await sleep(clock, LOOK_MS);
+      }
+    },
+    onShutdown: (listener) =>
+      bus.listen(
+        `type='signal',sender='${SERVICE}',interface='${MANAGER}',member='${SIGNAL}',path='${PATH}'`,
+        ({ interface: from, member, body }) => {
+          if (from === MANAGER && member === SIGNAL) listener(body[0] === true);
+        },
+      ),
+  };
+}

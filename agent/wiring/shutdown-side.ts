@@ -1,0 +1,112 @@
+/** Graceful shutdown of the node, wired. Nothing of it is loaded where no period is set. */
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { priorityOf } from '../admission/resource-fit.ts';
+import { featureEnabled } from '../config/feature-gates.ts';
+import type { AgentConfig } from '../config/gen/config.ts';
+import { isAlive } from '../pods/containers.ts';
+import { type ShutdownPeriod, shutdownPeriods } from '../shutdown/decide.ts';
+import { TERMINATED } from '../shutdown/ended-pods.ts';
+import type { Base } from './base.ts';
+import type { PodSide } from './pod-side.ts';
+import type { RuntimeSide } from './runtime-side.ts';
+
+type Manager = PodSide['manager'];
+type View = RuntimeSide['view'];
+
+function periodsOf(config: AgentConfig): readonly ShutdownPeriod[] {
+  if (!featureEnabled(config, 'GracefulNodeShutdown')) return [];
+  const byPriority = featureEnabled(config, 'GracefulNodeShutdownBasedOnPodPriority')
+    ? config.shutdownGracePeriodByPodPriority.map(({ priority, shutdownGracePeriodSeconds: seconds }) => ({
+        priority,
+        seconds,
+      }))
+    : [];
+  const { shutdownGracePeriod: graceMs, shutdownGracePeriodCriticalPods: criticalGraceMs } = config;
+  return shutdownPeriods({ graceMs, criticalGraceMs, byPriority });
+}
+
+const hasEnded = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
+
+/** Resolves when none of the pod's containers runs; rejects with the signal's reason. */
+function whenStill(view: View, podUID: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let unsubscribe: () => void = () => undefined;
+    const look = (): void => {
+      if (view.pod(podUID).containers.some(isAlive)) return;
+      unsubscribe();
+      resolve();
+    };
+    unsubscribe = view.onPodChange(podUID, look);
+    signal.addEventListener(
+      'abort',
+      () => {
+        unsubscribe();
+        reject(signal.reason instanceof Error ? signal.reason : new Error('aborted'));
+      },
+      { once: true },
+    );
+    look();
+  });
+}
+
+async function endPod(
+  { manager, view }: { readonly manager: Manager; readonly view: View },
+  pod: Pod,
+  gracePeriodSeconds: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const podUID = pod.metadata?.uid ?? '';
+  const worker = manager.workers().find((one) => one.pod.metadata?.uid === podUID);
+  await worker?.finish({ ...TERMINATED, gracePeriodSeconds });
+  await whenStill(view, podUID, signal);
+}
+
+/** Pods of manifests run again on a machine that did not shut down after all. */
+function renewPods(manager: Manager): void {
+  for (const { pod, origin, status } of manager.entries()) {
+    const isOurs = status.reason === TERMINATED.reason && status.message === TERMINATED.message;
+    if (origin.source !== 'api' && isOurs) manager.renew(pod.metadata?.uid ?? '');
+  }
+}
+
+/** Works until the signal fires. Never rejects. */
+export async function runShutdownSide(
+  base: Base,
+  { view }: Pick<RuntimeSide, 'view'>,
+  { manager }: Pick<PodSide, 'manager'>,
+  stop: AbortSignal,
+): Promise<void> {
+  const { config, clock, vocabulary } = base;
+  const periods = periodsOf(config);
+  if (periods.length === 0) return;
+  const log = base.log.child({ component: 'shutdown' });
+  const agentName = vocabulary.agentComponent;
+  const [{ connectBus }, { createLogind }, { inhibitShutdown }, { runShutdownManager }] = await Promise.all([
+    import('../shutdown/dbus/client.ts'),
+    import('../shutdown/logind.ts'),
+    import('../shutdown/inhibitor.ts'),
+    import('../shutdown/manager.ts'),
+  ]);
+  const deps = {
+    clock,
+    log,
+    async connect() {
+      const bus = await connectBus();
+      return {
+        logind: createLogind(clock, bus, { agentName }),
+        closed: bus.closed,
+        close: () => bus.close(),
+      };
+    },
+    inhibit: () => inhibitShutdown(agentName),
+    pods: () => manager.entries().flatMap(({ pod, status }) => (hasEnded(status.phase) ? [] : [pod])),
+    priorityOf,
+    end: (pod: Pod, graceSeconds: number, signal: AbortSignal) =>
+      endPod({ manager, view }, pod, graceSeconds, signal),
+    told(shuttingDown: boolean) {
+      base.shutdown.set(shuttingDown);
+      if (!shuttingDown) renewPods(manager);
+    },
+  };
+  await runShutdownManager(deps, periods, stop);
+}
