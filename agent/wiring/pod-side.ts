@@ -33,7 +33,6 @@ import { createProbeMemory, type ProbeMemory } from '../probes/memory.ts';
 import { createProbeRunner } from '../probes/runner.ts';
 import type { ResourceManagers } from '../resources/contract.ts';
 import type { Devices } from '../resources/devices/devices.ts';
-import { NOT_ADMITTED } from '../shutdown/ended-pods.ts';
 import { type AppliedStore, createAppliedStore } from '../sources/applied.ts';
 import { createReader, createSources } from '../sources/create-sources.ts';
 import { createSourceManager, type SourceManager } from '../sources/manager.ts';
@@ -43,6 +42,7 @@ import type { Base } from './base.ts';
 import { type CgroupSide, createCgroupSide } from './cgroup-side.ts';
 import { createPluginSide } from './device-side.ts';
 import { createEmptyDirs } from './empty-dirs.ts';
+import { retryFlexPods } from './flex-side.ts';
 import { createPressureRefusal, type PressureRefusal } from './pressure-refusal.ts';
 import { createResourceSide } from './resource-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
@@ -90,13 +90,13 @@ export async function createPodSide(
   const run = createRunProgram({ mounterPath: config.experimentalMounterPath });
   const { options: emptyDirs, quotas } = await createEmptyDirs(base);
   const { devices, csi } = await createPluginSide(base, objects, server);
-  const volumes = createVolumes(base, { server, objects, objectsOf, csi, run, emptyDirs });
+  const pods = (): PodManager => manager;
+  const volumes = createVolumes(base, { server, objects, objectsOf, csi, run, emptyDirs, pods });
   const resources = await createResourceSide(base, runtimeSide, devices);
   const records = createRecordStore(join(rootDir, 'pods'));
   const memory = createProbeMemory({ log }, join(rootDir, 'pods'));
   const execs = createExecCalls({ runtime: runtimeSide.connection.runtime, clock });
-  const { execSync } = execs;
-  const probes = createProbes(base, execSync, event, (podUID) => wakePod(podUID));
+  const probes = createProbes(base, execs.execSync, event, (podUID) => wakePod(podUID));
   const cgroupSide = await createCgroupSide(base, runtimeSide, event);
   const operations = createPodOperations(
     await operationDeps(base, runtimeSide, {
@@ -107,7 +107,7 @@ export async function createPodSide(
       runtimeHandler: server?.runtimeHandler ?? handlerOf,
       volumes,
       resources,
-      execSync,
+      execSync: execs.execSync,
     }),
   );
   const createWorker = createWorkerFactory({
@@ -161,21 +161,24 @@ interface VolumeParts {
   readonly objectsOf: OperationDeps['objectsOf'];
   readonly csi: Csi;
   readonly run: RunProgram;
+  /** Called when there are some. */
+  readonly pods: () => PodManager;
   readonly emptyDirs: Awaited<ReturnType<typeof createEmptyDirs>>['options'];
 }
 
 function createVolumes(
   { config, vocabulary, clock, log, settings, node }: Base,
-  { server, objects, objectsOf, csi, run, emptyDirs }: VolumeParts,
+  { server, objects, objectsOf, csi, run, emptyDirs, pods }: VolumeParts,
 ): VolumeManager {
   const { rootDir } = config;
   const { allocatable } = settings;
-  return createVolumeManager({
+  const flexDrivers = createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: node });
+  const volumes = createVolumeManager({
     rootDir,
     csi: csi.volumes,
     run,
     emptyDirs,
-    flexDrivers: createFlexDrivers({ run, dir: config.volumePluginDir, nodeName: node }),
+    flexDrivers,
     objects,
     objectsOf,
     ...(server === undefined ? {} : { undoObjects: withSecretsOf(server.objects, objects) }),
@@ -186,6 +189,8 @@ function createVolumes(
     ...(server === undefined ? {} : { accountToken: server.accountToken, expander: server.expander }),
     reportsVolumes: server !== undefined && config.enableControllerAttachDetach,
   });
+  flexDrivers.onChange(() => retryFlexPods(pods(), volumes));
+  return volumes;
 }
 
 const workerOf = (manager: PodManager, podUID: string): PodWorker | undefined =>
@@ -218,7 +223,7 @@ function createManager(
       await claims.release(podUID);
       resources.release(podUID);
     },
-    refuse: unlessDown(base, createRefuse(limits, server, resources, createPressureRefusal(base))),
+    refuse: createRefuse(limits, server, resources, createPressureRefusal(base)),
     adopted: (pod) => resources.adopt(pod),
     warned: (pod, reason, message) => event(pod, 'Warning', reason, message),
     ...(server === undefined ? {} : { ended: server.ended }),
@@ -230,12 +235,6 @@ function createManager(
     },
   });
 }
-
-/** Nothing is taken on while the machine shuts down. */
-const unlessDown =
-  ({ shutdown }: Base, refuse: PodManagerDeps['refuse']): PodManagerDeps['refuse'] =>
-  (source, others) =>
-    shutdown.active() ? NOT_ADMITTED : refuse(source, others);
 
 /** The node's own limits first. A place for a critical pod may be made, which the server's part of it decides. */
 function createRefuse(

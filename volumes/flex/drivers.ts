@@ -1,8 +1,8 @@
-/** Flex drivers: programs in the plugin directory, `<vendor>~<driver>/<driver>`. One is looked for whenever it is
- *  used, so that those that come, go and change while the agent runs need no watching; what a driver said of itself
- *  counts as long as its program is the same. */
+/** Flex drivers: programs in the plugin directory, `<vendor>~<driver>/<driver>`. They are found by events, also those
+ *  that come, go and change while the agent runs; what a driver said of itself counts as long as its program is the
+ *  same. */
 import { constants } from 'node:fs';
-import { access, readdir, stat } from 'node:fs/promises';
+import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { RunProgram } from '../programs/contract.ts';
 import { MissingProgramError } from '../programs/errors.ts';
@@ -16,6 +16,7 @@ import {
   FlexNotSupportedError,
   parseAnswer,
 } from './protocol.ts';
+import { createFlexWatcher } from './watcher.ts';
 
 export interface FlexDriversDeps {
   readonly run: RunProgram;
@@ -46,6 +47,9 @@ export interface FlexDrivers {
   /** The driver that a volume names.
    *  @throws VolumeSetupError where there is none, or it can't be used */
   find(name: string, signal: AbortSignal): Promise<FlexDriver>;
+  /** Calls the listener when a driver came, went or changed, once one was asked for. Returns the function that ends
+   *  this. */
+  onChange(listener: () => void): () => void;
 }
 
 const CALL_MS = 120_000;
@@ -58,24 +62,14 @@ interface Known {
   readonly driver: FlexDriver;
 }
 
-/** Another one when the program was replaced. */
-async function identityOf(path: string): Promise<string> {
-  const { dev, ino, size, mtimeMs, ctimeMs } = await stat(path);
-  return [dev, ino, size, mtimeMs, ctimeMs].join(' ');
-}
-
-async function findIdentity(name: string, path: string): Promise<string> {
-  try {
-    await access(path, constants.X_OK);
-    return await identityOf(path);
-  } catch (thrown) {
-    const code = errorCode(thrown);
-    if (code !== 'ENOENT' && code !== 'ENOTDIR' && code !== 'EACCES') throw thrown;
-    const why = code === 'EACCES' ? 'is not a program that can be run' : 'does not exist';
-    throw new VolumeSetupError(`flex driver ${name} is not installed on this node: ${path} ${why}`, {
-      cause: thrown,
-    });
-  }
+/** @throws VolumeSetupError */
+async function whyNot(name: string, path: string): Promise<never> {
+  const exists = await access(path, constants.F_OK).then(
+    () => true,
+    () => false,
+  );
+  const why = exists ? 'is not a program that can be run' : 'does not exist';
+  throw new VolumeSetupError(`flex driver ${name} is not installed on this node: ${path} ${why}`);
 }
 
 function createDriver(
@@ -107,12 +101,14 @@ function createDriver(
 
 export function createFlexDrivers({ run, dir, nodeName }: FlexDriversDeps): FlexDrivers {
   const known = new Map<string, Known>();
+  const watcher = createFlexWatcher(dir);
   return {
     nodeName,
+    onChange: (listener) => watcher.onChange(listener),
     async find(name, signal) {
       const { folder, program } = driverPlace(name);
       const path = join(dir, folder, program);
-      const identity = await findIdentity(name, path);
+      const identity = (await watcher.identityOf(name)) ?? (await whyNot(name, path));
       const before = known.get(name);
       if (before?.identity === identity) return before.driver;
       const bare = createDriver(run, name, path);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { FlexVolumeSource, Pod } from '#api/schema/gen/core-v1.ts';
 import type { ExpansionReports } from '../expansion/contract.ts';
 import { createExpander } from '../expansion/expander.ts';
-import { createFlexDrivers, listFlexDrivers } from '../flex/drivers.ts';
+import { createFlexDrivers, type FlexDrivers, listFlexDrivers } from '../flex/drivers.ts';
 import { createVolumeManager } from '../manager.ts';
 import { createRunProgram } from '../programs/run-program.ts';
 import { createTestHost, type TestHost, testPod } from '../test-host.ts';
@@ -28,6 +28,7 @@ interface World extends TestHost {
   /** Calls so far, with their arguments; paths of the test are shortened. */
   readonly calls: () => Promise<readonly string[]>;
   readonly plugins: string;
+  readonly drivers: FlexDrivers;
 }
 
 async function createWorld(): Promise<World> {
@@ -43,6 +44,7 @@ async function createWorld(): Promise<World> {
   return {
     ...t,
     plugins,
+    drivers: flexDrivers,
     manager: () => createVolumeManager({ ...t.host, run, flexDrivers, expander }),
     async install(name, branches) {
       const dir = join(plugins, name.replace('/', '~'));
@@ -147,6 +149,32 @@ describe('a driver that mounts for each pod', () => {
     expect(await world.mounts()).toEqual([]);
   });
 
+  test('is told of when it comes, changes and goes', async () => {
+    await using world = await createWorld();
+    const { drivers } = world;
+    const changed = (): Promise<void> =>
+      new Promise((resolve) => {
+        const end = drivers.onChange(() => {
+          end();
+          resolve();
+        });
+      });
+    await expect(drivers.find('acme/files', never)).rejects.toThrow('does not exist');
+    const came = changed();
+    await world.install('acme/files', FILES);
+    await came;
+    const first = await drivers.find('acme/files', never);
+    expect(await drivers.find('acme/files', never)).toBe(first);
+    const other = changed();
+    await world.install('acme/files', `${FILES}\nother) ok;;`);
+    await other;
+    expect(await drivers.find('acme/files', never)).not.toBe(first);
+    const went = changed();
+    await rm(join(world.plugins, 'acme~files'), { recursive: true });
+    await went;
+    await expect(drivers.find('acme/files', never)).rejects.toThrow('does not exist');
+  });
+
   test('that fails is told of, without the secret that it repeats', async () => {
     await using world = await createWorld();
     world.secrets.set('default/s', { type: 'acme/files', data: { key: base64('hush') } });
@@ -157,7 +185,7 @@ describe('a driver that mounts for each pod', () => {
     const manager = world.manager();
     const pod = flex('acme/files', { secretRef: { name: 's' } });
     await expect(manager.mountPod(pod, never)).rejects.toThrow(
-      /^volume "v": flex driver acme\/files, mount: cannot use … or … \(/,
+      /^volume "v": flex driver acme\/files, mount: cannot use … or …$/,
     );
     await manager.unmountPod('uid-1');
     expect(await readdir(join(world.rootDir, 'pods'))).toEqual([]);
