@@ -1,9 +1,10 @@
 /** The composition root of the daemon: configuration in, parts wired (`wiring/`), running until told to stop. */
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { createProcessLogger, type ProcessLogger } from '#api/kit/process-logger.ts';
+import type { ProcessLogger } from '#api/kit/process-logger.ts';
 import type { AgentConfig } from './config/gen/config.ts';
 import type { Origins } from './config/origin.ts';
+import { createAgentLog } from './node/agent-log.ts';
 import { keepKernelDefaults } from './node/kernel-defaults.ts';
 import { nodeName } from './node/node-facts.ts';
 import { outliveRejections } from './node/process-guard.ts';
@@ -27,7 +28,8 @@ export interface RunExtras {
 /** Runs the agent until SIGTERM or SIGINT. Returns the exit code. */
 export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<number> {
   const node = nodeName(config.hostnameOverride);
-  const log = createProcessLogger(config.logging.verbosity, { node });
+  const log = openLog(config, node);
+  if (log === undefined) return 1;
   outliveRejections(log);
   for (const warning of extras.warnings) log.warn({}, warning);
   try {
@@ -39,6 +41,16 @@ export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<
     const err = asError(thrown);
     log.error({ err }, err instanceof RootLockedError ? 'Agent was not started' : 'Agent failed');
     return 1;
+  }
+}
+
+/** Undefined, and said on standard error, where its file can't be opened. */
+function openLog(config: AgentConfig, node: string): ProcessLogger | undefined {
+  try {
+    return createAgentLog(config, { node });
+  } catch (thrown) {
+    process.stderr.write(`nodeagent: log was not opened: ${asError(thrown).message}\n`);
+    return undefined;
   }
 }
 

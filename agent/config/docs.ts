@@ -55,9 +55,18 @@ function noteCell(setting: Setting): string {
     setting.zeroMeans === 'default' ? '0 is the default.' : '',
     gates.length === 0 ? '' : `Needs ${gates.join(' and ')}.`,
     ...setting.flags.map((flag) => deprecationText(flag, several)),
-    setting.acted ? '' : '*Not acted on yet.*',
+    effectText(setting),
   ];
   return parts.filter((part) => part !== '').join(' ');
+}
+
+/** What the library of this group kept, nothing keeps any more. */
+const isObsolete = ({ group, acted }: Setting): boolean =>
+  !acted && group === 'Container statistics (legacy)';
+
+function effectText(setting: Setting): string {
+  if (setting.acted) return '';
+  return isObsolete(setting) ? '*Without effect.*' : '*Not acted on yet.*';
 }
 
 function renderGroup(group: SettingGroup): string {
@@ -80,15 +89,21 @@ function renderGroup(group: SettingGroup): string {
   ].join('\n');
 }
 
+const namesOf = (settings: readonly Setting[]): string =>
+  settings.map(({ key, flags }) => code(flags[0] === undefined ? key : `--${flags[0].name}`)).join(', ');
+
 function renderNotActedOn(): string {
-  const names = SETTINGS.filter(({ acted }) => !acted).map(({ key, flags }) =>
-    code(flags[0] === undefined ? key : `--${flags[0].name}`),
-  );
+  const idle = SETTINGS.filter(({ acted }) => !acted);
+  const obsolete = idle.filter(isObsolete);
+  const later = idle.filter((setting) => !isObsolete(setting));
   return [
     '## Read but not acted on yet',
     '',
-    `These ${names.length} settings are accepted, checked and shown, and have no effect in this version:`,
-    `${names.join(', ')}.`,
+    `These ${later.length} settings are accepted, checked and shown, and have no effect in this version:`,
+    `${namesOf(later)}.`,
+    '',
+    `These ${obsolete.length} are accepted so that old command lines work. What they were about, a library that kept`,
+    `statistics and their storage, is not part of this agent: ${namesOf(obsolete)}.`,
     '',
   ].join('\n');
 }

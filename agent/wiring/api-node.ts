@@ -27,6 +27,8 @@ export interface ApiNode extends Pick<NodeRegistration, 'node' | 'whenNode' | 'o
   run(volumes: VolumesInUse, resources: NodeResources, signal: AbortSignal): Promise<void>;
 }
 
+const pathsIn = (list: string): readonly string[] => list.split(',').map((path) => path.trim());
+
 export function createApiNode(
   base: Base,
   { connection, imageConnection }: Pick<RuntimeSide, 'connection' | 'imageConnection'>,
@@ -57,7 +59,11 @@ export function createApiNode(
       log,
       readMachine: createMachineReader(
         { nowMs: () => clock.monotonic(), resolve: createNameResolver({ clock }, node) },
-        { rootDir: config.rootDir },
+        {
+          rootDir: config.rootDir,
+          machineIdFiles: pathsIn(config.machineIdFile),
+          bootIdFiles: pathsIn(config.bootIdFile),
+        },
       ),
       readRuntime: createRuntimeReader(connection.runtime),
       readImages: createImageReader(imageConnection.images),

@@ -21,3 +21,19 @@ test('createProcessLogger says as much as its verbosity, which may change for al
   log.setVerbosity(2);
   expect(say()).toEqual(['info']);
 });
+
+test('components may say more or less than the rest', () => {
+  const lines: string[] = [];
+  const write = (line: string): void => void lines.push((JSON.parse(line) as { msg: string }).msg);
+  const modules = [
+    { pattern: 'im*', verbosity: 4 },
+    { pattern: 'c?i', verbosity: 6 },
+  ];
+  const log = createProcessLogger(0, {}, { write }, { modules });
+  log.debug({}, 'rest');
+  log.child({ component: 'images' }).debug({}, 'images');
+  log.child({ component: 'images' }).trace({}, 'too much of images');
+  log.child({ component: 'cri' }).trace({}, 'cri');
+  log.child({ component: 'cXi.' }).trace({}, 'another');
+  expect(lines).toEqual(['images', 'cri']);
+});

@@ -1,6 +1,8 @@
-/** The process's logger: JSON lines on standard error, errors with their whole chain of causes. */
+/** The process's logger: JSON lines on standard error or text in the field's form, errors with their whole chain of
+ *  causes. */
 import { pino } from 'pino';
 import type { Logger } from './logger.ts';
+import { createTextLogger, type Severity } from './text-logger.ts';
 
 export interface ProcessLogger extends Logger {
   /** For this logger and all children of it and its relatives: 0 to 3 info, 4 and 5 debug, 6 and up trace. */
@@ -13,13 +15,29 @@ interface Threshold {
   trace: boolean;
 }
 
+/** How much is said by the components whose names match, whatever the rest says. */
+export interface ModuleVerbosity {
+  /** `*` stands for any characters, `?` for one. */
+  readonly pattern: string;
+  readonly verbosity: number;
+}
+
+const thresholdOf = (verbosity: number): Threshold => ({ debug: verbosity >= 4, trace: verbosity >= 6 });
+
+function matches(pattern: string, name: string): boolean {
+  const escaped = pattern.replaceAll(/[.+^${}()|[\]\\]/g, '\\$&');
+  return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(name);
+}
+
 class VerbosityLogger implements ProcessLogger {
   readonly #out: Logger;
   readonly #threshold: Threshold;
+  readonly #modules: readonly ModuleVerbosity[];
 
-  constructor(out: Logger, threshold: Threshold) {
+  constructor(out: Logger, threshold: Threshold, modules: readonly ModuleVerbosity[]) {
     this.#out = out;
     this.#threshold = threshold;
+    this.#modules = modules;
   }
 
   error(fields: object, message: string): void {
@@ -43,24 +61,35 @@ class VerbosityLogger implements ProcessLogger {
   }
 
   child(fields: object): Logger {
-    return new VerbosityLogger(this.#out.child(fields), this.#threshold);
+    const component = 'component' in fields ? String(fields.component) : undefined;
+    const own =
+      component === undefined ? undefined : this.#modules.find(({ pattern }) => matches(pattern, component));
+    const threshold = own === undefined ? this.#threshold : thresholdOf(own.verbosity);
+    return new VerbosityLogger(this.#out.child(fields), threshold, this.#modules);
   }
 
   setVerbosity(verbosity: number): void {
-    this.#threshold.debug = verbosity >= 4;
-    this.#threshold.trace = verbosity >= 6;
+    Object.assign(this.#threshold, thresholdOf(verbosity));
   }
 }
 
-/** @param verbosity the configured one
- *  @param fields put on every line, such as the node's name
- *  @param output where lines go; standard error unless given */
-export function createProcessLogger(
-  verbosity: number,
-  fields: object,
-  output: { readonly write: (line: string) => void } = pino.destination({ dest: 2, sync: true }),
-): ProcessLogger {
-  const out = pino(
+export interface ProcessLogOptions {
+  /** `json` unless given. */
+  readonly format?: 'json' | 'text';
+  /** Components that say more or less than the rest. */
+  readonly modules?: readonly ModuleVerbosity[];
+  /** Text lines without time and process. */
+  readonly skipHeaders?: boolean;
+}
+
+/** Takes whole lines, with their end. */
+export interface LineOutput {
+  /** @param severity of a line of text; JSON tells itself */
+  readonly write: (line: string, severity?: Severity) => void;
+}
+
+function jsonLogger(fields: object, output: LineOutput): Logger {
+  return pino(
     {
       level: 'trace',
       base: fields,
@@ -70,9 +99,22 @@ export function createProcessLogger(
     },
     output,
   );
-  const log = new VerbosityLogger(out, { debug: false, trace: false });
-  log.setVerbosity(verbosity);
-  return log;
+}
+
+/** @param verbosity the configured one
+ *  @param fields put on every line, such as the node's name
+ *  @param output where lines go; standard error unless given */
+export function createProcessLogger(
+  verbosity: number,
+  fields: object,
+  output: LineOutput = pino.destination({ dest: 2, sync: true }),
+  { format = 'json', modules = [], skipHeaders = false }: ProcessLogOptions = {},
+): ProcessLogger {
+  const out =
+    format === 'json'
+      ? jsonLogger(fields, output)
+      : createTextLogger({ now: Date.now, pid: process.pid, skipHeaders }, fields, output.write.bind(output));
+  return new VerbosityLogger(out, thresholdOf(verbosity), modules);
 }
 
 const LONGEST_CAUSE_CHAIN = 5;

@@ -326,9 +326,9 @@ export interface AgentConfig {
     readonly format: 'text' | 'json';
     /** Level of detail of the log; higher says more. */
     readonly verbosity: number;
-    /** Level of detail by source file, as pattern=number. */
+    /** Level of detail of components, as pattern=number; a component is what stands before the bracket of a line. */
     readonly vmodule: readonly VModuleItem[];
-    /** Longest time log lines are held back. Milliseconds. */
+    /** Longest time that lines of log files are held back; errors never are. Milliseconds. */
     readonly flushFrequency: number;
     readonly options: {
       readonly json: {
@@ -349,17 +349,17 @@ export interface AgentConfig {
   readonly stderrthreshold: string;
   /** Write each line only to the log of its own severity. */
   readonly oneOutput: boolean;
-  /** Directory of log files. */
+  /** Directory of the log file, nodeagent.log; without --logtostderr. */
   readonly logDir: string;
-  /** The one log file to use. */
+  /** The one log file to use; without --logtostderr. */
   readonly logFile: string;
-  /** Most megabytes of a log file; 0 is no limit. */
+  /** Megabytes from which a log file begins anew, with the one before beside it; 0 is no limit. */
   readonly logFileMaxSize: number;
   /** Add a stack trace when a line is logged at file:line. */
   readonly logBacktraceAt: string;
   /** Write the directory of the source file in each line. */
   readonly addDirHeader: boolean;
-  /** Leave the head of log lines out. */
+  /** Leave time, process and component of log lines out. */
   readonly skipHeaders: boolean;
   /** Leave the head of log files out. */
   readonly skipLogHeaders: boolean;
@@ -385,9 +385,9 @@ export interface AgentConfig {
   readonly globalHousekeepingInterval: number;
   /** Most application metrics kept per container. */
   readonly applicationMetricsCountLimit: number;
-  /** Files tried in turn for the boot id. */
+  /** Files tried in turn for the boot id of the node. */
   readonly bootIdFile: string;
-  /** Files tried in turn for the machine id. */
+  /** Files tried in turn for the machine id of the node. */
   readonly machineIdFile: string;
   /** File of hints about containers. */
   readonly containerHints: string;

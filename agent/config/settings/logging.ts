@@ -10,7 +10,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'logging-format', deprecated: 'config-file', inSpec: true }],
     enum: ['text', 'json'],
-    acted: false,
+    acted: true,
     help: 'Format of the log.',
   },
   {
@@ -30,8 +30,8 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     default: [],
     inFile: true,
     flags: [{ name: 'vmodule' }],
-    acted: false,
-    help: 'Level of detail by source file, as pattern=number.',
+    acted: true,
+    help: 'Level of detail of components, as pattern=number; a component is what stands before the bracket of a line.',
   },
   {
     key: 'logging.flushFrequency',
@@ -41,8 +41,8 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     default: '5s',
     inFile: true,
     flags: [{ name: 'log-flush-frequency', deprecated: 'config-file', inSpec: true }],
-    acted: false,
-    help: 'Longest time log lines are held back.',
+    acted: true,
+    help: 'Longest time that lines of log files are held back; errors never are.',
   },
   {
     key: 'logging.options.json.splitStream',
@@ -53,7 +53,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     flags: [
       { name: 'log-json-split-stream', deprecated: 'config-file', inSpec: true, stage: 'experimental' },
     ],
-    acted: false,
+    acted: true,
     help: 'In JSON format, errors to standard error and the rest to standard output.',
   },
   {
@@ -65,7 +65,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     flags: [
       { name: 'log-json-info-buffer-size', deprecated: 'config-file', inSpec: true, stage: 'experimental' },
     ],
-    acted: false,
+    acted: true,
     help: 'In JSON format, size of the buffer for the split output.',
   },
   {
@@ -83,7 +83,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: true,
     flags: [{ name: 'logtostderr', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Log to standard error in place of files.',
   },
   {
@@ -92,7 +92,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'alsologtostderr', inSpec: true }],
-    acted: false,
+    acted: true,
     help: 'Log to standard error as well as files.',
   },
   {
@@ -101,7 +101,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'severity',
     default: '2',
     flags: [{ name: 'stderrthreshold' }],
-    acted: false,
+    acted: true,
     help: 'Severity from which lines go to standard error too: INFO, WARNING, ERROR, FATAL or 0 to 3.',
   },
   {
@@ -120,8 +120,8 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'log-dir', inSpec: true }],
     isPath: true,
-    acted: false,
-    help: 'Directory of log files.',
+    acted: true,
+    help: 'Directory of the log file, nodeagent.log; without --logtostderr.',
   },
   {
     key: 'logFile',
@@ -130,8 +130,8 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'log-file', inSpec: true }],
     isPath: true,
-    acted: false,
-    help: 'The one log file to use.',
+    acted: true,
+    help: 'The one log file to use; without --logtostderr.',
   },
   {
     key: 'logFileMaxSize',
@@ -139,8 +139,8 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'uint64',
     default: 1800,
     flags: [{ name: 'log-file-max-size', inSpec: true }],
-    acted: false,
-    help: 'Most megabytes of a log file; 0 is no limit.',
+    acted: true,
+    help: 'Megabytes from which a log file begins anew, with the one before beside it; 0 is no limit.',
   },
   {
     key: 'logBacktraceAt',
@@ -166,8 +166,8 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'skip-headers' }],
-    acted: false,
-    help: 'Leave the head of log lines out.',
+    acted: true,
+    help: 'Leave time, process and component of log lines out.',
   },
   {
     key: 'skipLogHeaders',

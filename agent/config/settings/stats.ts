@@ -36,8 +36,8 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '/proc/sys/kernel/random/boot_id',
     flags: [{ name: 'boot-id-file', deprecated: 'removal' }],
-    acted: false,
-    help: 'Files tried in turn for the boot id.',
+    acted: true,
+    help: 'Files tried in turn for the boot id of the node.',
   },
   {
     key: 'machineIdFile',
@@ -45,8 +45,8 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '/etc/machine-id,/var/lib/dbus/machine-id',
     flags: [{ name: 'machine-id-file', deprecated: 'removal' }],
-    acted: false,
-    help: 'Files tried in turn for the machine id.',
+    acted: true,
+    help: 'Files tried in turn for the machine id of the node.',
   },
   {
     key: 'containerHints',

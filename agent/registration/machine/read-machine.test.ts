@@ -67,6 +67,23 @@ describe('createMachineReader', () => {
     expect(facts.memoryBytes).toBeGreaterThan(0);
   });
 
+  test('takes ids from the files that it is told of, the first that has one', async () => {
+    await using dir = await createTempDir();
+    await write(dir.path, {
+      'etc/machine-id': 'usual\n',
+      'own/empty': '',
+      'own/id': 'told\n',
+      'own/boot': 'b\n',
+    });
+    const facts = await createMachineReader(none, {
+      rootDir: dir.path,
+      base: dir.path,
+      machineIdFiles: ['/own/no', '/own/empty', '/own/id', '/etc/machine-id'],
+      bootIdFiles: ['/own/boot'],
+    })();
+    expect(facts).toMatchObject({ machineID: 'told', bootID: 'b' });
+  });
+
   test('reads addresses each time, and the hardware again after five minutes', async () => {
     await using dir = await createTempDir();
     const route = (name: string): string => `${name}\t00000000\t01\t0003\t0\t0\t5\t00000000\t0\t0\t0\n`;

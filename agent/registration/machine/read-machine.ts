@@ -21,11 +21,15 @@ export interface MachineReaderOptions {
   readonly rootDir: string;
   /** Where `/proc`, `/sys` and `/etc` are; for tests. Default `/`. */
   readonly base?: string;
+  /** Files tried in turn for the machine's id and for that of its start; the usual ones unless given. */
+  readonly machineIdFiles?: readonly string[];
+  readonly bootIdFiles?: readonly string[];
 }
 
 export type MachineReader = () => Promise<MachineFacts>;
 
 const HUGE_PAGES = 'sys/kernel/mm/hugepages';
+const BOOT_ID_FILES: readonly string[] = ['proc/sys/kernel/random/boot_id'];
 const MACHINE_ID_FILES: readonly string[] = ['etc/machine-id', 'var/lib/dbus/machine-id'];
 /** Hardware with firmware tables, POWER machines, and their virtual machines. */
 const SYSTEM_ID_FILES: readonly string[] = [
@@ -72,7 +76,8 @@ const HARDWARE_MS = 300_000;
 
 type Hardware = Omit<MachineFacts, 'network'>;
 
-async function readHardware(base: string, rootDir: string): Promise<Hardware> {
+async function readHardware(options: MachineReaderOptions): Promise<Hardware> {
+  const { rootDir, base = '/', machineIdFiles = MACHINE_ID_FILES, bootIdFiles = BOOT_ID_FILES } = options;
   const read: ReadText = (path) => readFile(join(base, path), 'utf8').catch(() => '');
   const [online, meminfo, hugePages, root, machineID, systemID, bootID, osRelease, appArmor] =
     await Promise.all([
@@ -80,9 +85,9 @@ async function readHardware(base: string, rootDir: string): Promise<Hardware> {
       read('proc/meminfo'),
       readHugePages(base, read),
       fileSystemBytes(rootDir),
-      firstText(read, MACHINE_ID_FILES),
+      firstText(read, machineIdFiles),
       firstText(read, SYSTEM_ID_FILES),
-      firstText(read, ['proc/sys/kernel/random/boot_id']),
+      firstText(read, bootIdFiles),
       firstText(read, ['etc/os-release', 'usr/lib/os-release']),
       read('sys/module/apparmor/parameters/enabled'),
     ]);
@@ -102,13 +107,13 @@ async function readHardware(base: string, rootDir: string): Promise<Hardware> {
 }
 
 export function createMachineReader(deps: MachineReaderDeps, options: MachineReaderOptions): MachineReader {
-  const { rootDir, base = '/' } = options;
+  const { base = '/' } = options;
   let known: { readonly hardware: Promise<Hardware>; readonly atMs: number } | undefined;
 
   function hardware(): Promise<Hardware> {
     const nowMs = deps.nowMs();
     if (known === undefined || nowMs - known.atMs >= HARDWARE_MS) {
-      known = { hardware: readHardware(base, rootDir), atMs: nowMs };
+      known = { hardware: readHardware(options), atMs: nowMs };
     }
     return known.hardware;
   }

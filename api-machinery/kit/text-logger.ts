@@ -1,0 +1,72 @@
+/** A logger that writes lines as the field's programs do: `I1122 05:36:44.443000   30628 images] "Image was removed"
+ *  image="busybox"`. Instead of a source file it names the component. */
+import type { Logger } from './logger.ts';
+
+export interface TextLoggerOptions {
+  /** Ms since the epoch. */
+  readonly now: () => number;
+  readonly pid: number;
+  /** Without severity, time, process and component. */
+  readonly skipHeaders: boolean;
+}
+
+/** Error, warning, information. */
+export type Severity = 'E' | 'W' | 'I';
+
+const pad = (value: number, width = 2): string => String(value).padStart(width, '0');
+
+function header(severity: Severity, atMs: number, pid: number, component: string): string {
+  const at = new Date(atMs);
+  const day = `${pad(at.getMonth() + 1)}${pad(at.getDate())}`;
+  const time = `${pad(at.getHours())}:${pad(at.getMinutes())}:${pad(at.getSeconds())}`;
+  return `${severity}${day} ${time}.${pad(at.getMilliseconds(), 3)}000 ${String(pid).padStart(7)} ${component}] `;
+}
+
+const LONGEST_CAUSE_CHAIN = 5;
+
+/** An error in one line: its message, and those of its causes. */
+function formatError(error: Error, depth = 0): string {
+  const { cause, message } = error;
+  if (!(cause instanceof Error) || depth >= LONGEST_CAUSE_CHAIN) return message;
+  return `${message}: ${formatError(cause, depth + 1)}`;
+}
+
+function formatValue(value: unknown): string {
+  if (value instanceof Error) return JSON.stringify(formatError(value));
+  const text = JSON.stringify(value, (_key, inner: unknown) => {
+    if (typeof inner === 'bigint') return String(inner);
+    return inner instanceof Error ? formatError(inner) : inner;
+  });
+  // Functions and the like have no text.
+  return text ?? '""';
+}
+
+const formatFields = (fields: object): string =>
+  Object.entries(fields)
+    .filter(([key, value]) => value !== undefined && key !== 'component')
+    .map(([key, value]) => ` ${key}=${formatValue(value)}`)
+    .join('');
+
+/** @param fields put on every line
+ *  @param write takes whole lines, with their end */
+export function createTextLogger(
+  options: TextLoggerOptions,
+  fields: object,
+  write: (line: string, severity: Severity) => void,
+): Logger {
+  const component = 'component' in fields ? String(fields.component) : 'agent';
+  const own = formatFields(fields);
+  const log = (severity: Severity) => (more: object, message: string) => {
+    const head = options.skipHeaders ? '' : header(severity, options.now(), options.pid, component);
+    write(`${head}${JSON.stringify(message)}${formatFields(more)}${own}\n`, severity);
+  };
+  const info = log('I');
+  return {
+    error: log('E'),
+    warn: log('W'),
+    info,
+    debug: info,
+    trace: info,
+    child: (more) => createTextLogger(options, { ...fields, ...more }, write),
+  };
+}
