@@ -33,6 +33,7 @@ import { createProbeMemory, type ProbeMemory } from '../probes/memory.ts';
 import { createProbeRunner } from '../probes/runner.ts';
 import type { ResourceManagers } from '../resources/contract.ts';
 import type { Devices } from '../resources/devices/devices.ts';
+import { NOT_ADMITTED } from '../shutdown/ended-pods.ts';
 import { type AppliedStore, createAppliedStore } from '../sources/applied.ts';
 import { createReader, createSources } from '../sources/create-sources.ts';
 import { createSourceManager, type SourceManager } from '../sources/manager.ts';
@@ -223,7 +224,7 @@ function createManager(
       await claims.release(podUID);
       resources.release(podUID);
     },
-    refuse: createRefuse(limits, server, resources, createPressureRefusal(base)),
+    refuse: unlessDown(base, createRefuse(limits, server, resources, createPressureRefusal(base))),
     adopted: (pod) => resources.adopt(pod),
     warned: (pod, reason, message) => event(pod, 'Warning', reason, message),
     ...(server === undefined ? {} : { ended: server.ended }),
@@ -235,6 +236,12 @@ function createManager(
     },
   });
 }
+
+/** Nothing is taken on while the machine shuts down. */
+const unlessDown =
+  ({ shutdown }: Base, refuse: PodManagerDeps['refuse']): PodManagerDeps['refuse'] =>
+  (source, others) =>
+    shutdown.active() ? NOT_ADMITTED : refuse(source, others);
 
 /** The node's own limits first. A place for a critical pod may be made, which the server's part of it decides. */
 function createRefuse(
