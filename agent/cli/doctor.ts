@@ -140,5 +140,11 @@ function readSettings(texts: SettingTexts): DoctorSettings {
     podLogsDir: text('podLogsDir'),
     volumePluginDir: text('volumePluginDir'),
     cgroupDriver: text('cgroupDriver'),
+    cpuManagerPolicy: text('cpuManagerPolicy'),
+    reservesCpus:
+      text('reservedSystemCPUs') !== '' ||
+      ['systemReserved', 'platReserved'].some((key) => /\bcpu\b/.test(text(key))),
+    memoryManagerPolicy: text('memoryManagerPolicy'),
+    topologyManagerPolicy: text('topologyManagerPolicy'),
   };
 }

@@ -3,6 +3,7 @@ import { asError } from '#api/kit/clock.ts';
 import { checkAgent, checkPrivileges } from './checks/agent.ts';
 import { checkDisk } from './checks/disk.ts';
 import { checkCgroups, checkInotify, checkOverlay, checkSwap, createClockCheck } from './checks/kernel.ts';
+import { checkMemoryNodes, checkProcessors } from './checks/resources.ts';
 import { checkCni, checkRuntime } from './checks/runtime.ts';
 import { checkCsiDrivers, checkFlexDrivers, checkVolumes } from './checks/volumes.ts';
 import type { Finding } from './finding.ts';
@@ -17,6 +18,8 @@ export const createChecks = (now: () => number): readonly Check[] => [
   checkRuntime,
   checkCni,
   checkCgroups,
+  checkProcessors,
+  checkMemoryNodes,
   checkSwap,
   checkOverlay,
   checkInotify,

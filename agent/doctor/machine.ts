@@ -11,6 +11,11 @@ export interface DoctorSettings {
   readonly podLogsDir: string;
   readonly volumePluginDir: string;
   readonly cgroupDriver: string;
+  readonly cpuManagerPolicy: string;
+  /** Whether the system keeps processors, by name or by amount. */
+  readonly reservesCpus: boolean;
+  readonly memoryManagerPolicy: string;
+  readonly topologyManagerPolicy: string;
 }
 
 /** What the container runtime says of itself. */
