@@ -11,6 +11,7 @@ const config: ViteUserConfig = defineConfig({
             '**/*.node.test.ts',
             '**/*.e2e.test.ts',
             '**/*.stock.test.ts',
+            '**/*.ceph.test.ts',
             'node_modules/**',
             '.cache/**',
           ],
@@ -45,6 +46,16 @@ const config: ViteUserConfig = defineConfig({
           globalSetup: ['./e2e/stock/setup.ts'],
           testTimeout: 90_000,
           hookTimeout: 120_000,
+          fileParallelism: false,
+        },
+      },
+      {
+        // Not of `npm test`: the cluster's packages take longer than the tests.
+        test: {
+          name: 'ceph',
+          include: ['e2e/vm/ceph/**/*.ceph.test.ts'],
+          testTimeout: 600_000,
+          hookTimeout: 1_800_000,
           fileParallelism: false,
         },
       },

@@ -74,6 +74,8 @@ const NEEDLESS_MODULES: readonly string[] = [
   'acpi_cpufreq',
 ];
 const DISK_SIZE = '4G';
+/** The disk counts what projects have on it; guest/init mounts it so. */
+const PROJECT_QUOTAS = ['-O', 'project,quota', '-E', 'quotatype=prjquota'];
 const BUILD_TIMEOUT_MS = 600_000;
 const APT_OPTIONS = [
   '-y',
@@ -89,8 +91,25 @@ export interface VmImage {
   readonly initrd: string;
 }
 
+/** What a disk has beyond the one that most tests use. */
+export interface DiskAddition {
+  /** Distinguishes the disk's folder in the cache. */
+  readonly name: string;
+  readonly packages: readonly string[];
+  /** Whatever decides over what `configure` does. */
+  readonly recipe: unknown;
+  configure(rootfs: string): Promise<void>;
+}
+
+const NOTHING: DiskAddition = {
+  name: 'vm',
+  packages: [],
+  recipe: undefined,
+  configure: () => Promise.resolve(),
+};
+
 /** Builds it first when there is none or the recipe changed. Needs root and a Debian mirror for that. */
-export async function cachedVmImage(): Promise<VmImage> {
+export async function cachedVmImage(addition: DiskAddition = NOTHING): Promise<VmImage> {
   const base = await cachedRootfs();
   const guest = await Promise.all((await readdir(GUEST)).map((name) => readFile(join(GUEST, name), 'utf8')));
   const own = await Promise.all(
@@ -98,27 +117,31 @@ export async function cachedVmImage(): Promise<VmImage> {
       readFile(join(import.meta.dirname, name), 'utf8'),
     ),
   );
-  const folder = await cachedFolder('vm', [base, process.version, own, guest], (target) =>
-    build(base, target),
+  const { name, packages, recipe } = addition;
+  const folder = await cachedFolder(
+    name,
+    [base, process.version, own, guest, packages, recipe],
+    async (target) => build(base, target, addition),
   );
   return { disk: join(folder, 'disk'), kernel: join(folder, 'kernel'), initrd: join(folder, 'initrd') };
 }
 
-async function build(base: string, target: string): Promise<void> {
+async function build(base: string, target: string, addition: DiskAddition): Promise<void> {
   process.stdout.write('building the disk of the VM from a Debian mirror; this is done once\n');
   const rootfs = join(target, 'root');
   await mkdir(target, { recursive: true });
   await run('cp', ['-a', '--reflink=auto', base, rootfs]);
-  await installPackages(rootfs);
+  await installPackages(rootfs, [...PACKAGES, ...addition.packages]);
   await configure(rootfs);
+  await addition.configure(rootfs);
   const version = (await readdir(join(rootfs, 'lib/modules')))[0] ?? '';
   await rename(join(rootfs, `boot/vmlinuz-${version}`), join(target, 'kernel'));
   await writeInitrd(rootfs, version, join(target, 'initrd'));
-  await run('mkfs.ext4', ['-q', '-d', rootfs, join(target, 'disk'), DISK_SIZE]);
+  await run('mkfs.ext4', ['-q', ...PROJECT_QUOTAS, '-d', rootfs, join(target, 'disk'), DISK_SIZE]);
   await rm(rootfs, { recursive: true });
 }
 
-async function installPackages(rootfs: string): Promise<void> {
+async function installPackages(rootfs: string, packages: readonly string[]): Promise<void> {
   const added = ['etc/resolv.conf', 'usr/sbin/policy-rc.d', 'var/lib/apt/lists', 'var/cache/apt/archives'];
   await mkdir(join(rootfs, 'var/lib/apt/lists/partial'), { recursive: true });
   await mkdir(join(rootfs, 'var/cache/apt/archives/partial'), { recursive: true });
@@ -130,7 +153,7 @@ async function installPackages(rootfs: string): Promise<void> {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', INITRD: 'No', LANG: 'C.UTF-8' };
   const options = { timeout: BUILD_TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024, env };
   await run('chroot', [rootfs, 'apt-get', 'update'], options);
-  await run('chroot', [rootfs, 'apt-get', 'install', ...APT_OPTIONS, ...PACKAGES], options);
+  await run('chroot', [rootfs, 'apt-get', 'install', ...APT_OPTIONS, ...packages], options);
   for (const path of added) await rm(join(rootfs, path), { recursive: true, force: true });
 }
 

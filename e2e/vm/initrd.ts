@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 
 const run = promisify(execFile);
-const MODULES = ['virtio_mmio', 'virtio_blk', 'virtio_console'];
+const MODULES = ['virtio_mmio', 'virtio_blk', 'virtio_console', 'quota_v2'];
 
 /** Packs it for the kernel `version` that is installed in `rootfs`. */
 export async function writeInitrd(rootfs: string, version: string, target: string): Promise<void> {

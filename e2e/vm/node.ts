@@ -1,10 +1,12 @@
 /** A node in the VM: the installed agent on the VM's own containerd, and its pods. */
+import { join } from 'node:path';
 import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
+import { installPaths } from '#packaging/paths.ts';
 import { createTempDir } from '../../testing/temp.ts';
-import { eventually } from '../../testing/wait.ts';
 import { quote } from './channel.ts';
-import { IMAGES_DIR, writePayload } from './payload.ts';
+import type { DiskAddition } from './image.ts';
+import { CHECKS_DIR, IMAGES_DIR, writePayload } from './payload.ts';
 import { bootVm, type CgroupDriver, type Vm } from './vm.ts';
 
 export interface VmNodeOptions {
@@ -12,29 +14,52 @@ export interface VmNodeOptions {
   readonly cgroupDriver?: CgroupDriver;
   /** Further flags of the agent; none may have a space in it. */
   readonly flags?: readonly string[];
+  /** What its disk has beyond the common one. */
+  readonly addition?: DiskAddition;
+}
+
+/** Of `/stats/summary`: what tests look at. */
+export interface Summary {
+  readonly pods: readonly {
+    readonly podRef: { readonly name: string };
+    readonly volume?: readonly {
+      readonly name: string;
+      readonly usedBytes?: number;
+      readonly inodesUsed?: number;
+    }[];
+  }[];
 }
 
 export interface VmNode extends AsyncDisposable {
   readonly vm: Vm;
   /** Has the agent keep these objects, and run those that are pods. */
   apply(...objects: readonly object[]): Promise<void>;
-  remove(kind: string, name: string): Promise<void>;
+  /** Takes pods back. */
+  remove(...pods: readonly string[]): Promise<void>;
   pods(): Promise<readonly Pod[]>;
+  summary(): Promise<Summary>;
   /** Messages of the events about a pod. */
   events(pod: string): Promise<readonly string[]>;
-  /** Waits until the newest instance of the pod's only container says something that fits. Returns what it said. */
-  said(pod: string, pattern: RegExp): Promise<string>;
+  /** Waits until the newest instance of the pod's only container says this. Returns all that it said. */
+  said(pod: string, text: string): Promise<string>;
   /** Ends the agent by SIGKILL and waits until another process of it answers. */
   killAgent(): Promise<void>;
+  /** What the agent and the system said last, to be shown when a test failed. */
+  journal(): Promise<string>;
+  /** Runs a program of checks/ and returns its lines. */
+  check(program: string): Promise<readonly string[]>;
   /** Starts the agent again, with these flags in place of those that the node was started with. */
   restartAgent(flags: readonly string[]): Promise<void>;
 }
 
+const NODE = join(installPaths().program, 'bin/node');
 const SOCKET = '/run/nodeagent/nodeagent.sock';
 const RUNTIME = 'unix:///run/containerd/containerd.sock';
 /** Longest time for anything that the agent does; everything is emulated, on a machine that may be busy. */
 const AGENT_TIMEOUT_MS = 120_000;
-const LOOK_INTERVAL_MS = 1000;
+const START_TIMEOUT_MS = 300_000;
+const LONGEST_WAIT_S = 120;
+const CURL = ['curl', '--silent', '--fail-with-body', '--unix-socket', SOCKET];
 const DROP_INS = '/etc/systemd/system/nodeagent.service.d';
 const UNPACK = 'tar --extract --file /dev/vdb --directory / --no-overwrite-dir';
 const START = `
@@ -46,14 +71,16 @@ const START = `
 
 /** Boots a VM and starts the agent in it. */
 export async function startVmNode(options: VmNodeOptions = {}): Promise<VmNode> {
-  const { cgroupDriver = 'cgroupfs', flags = [] } = options;
+  const { cgroupDriver = 'cgroupfs', flags = [], addition } = options;
   const setFlags = setAgentFlags(cgroupDriver);
   await using cleanup = new AsyncDisposableStack();
   const dir = cleanup.use(await createTempDir('na-vm-'));
   const payload = `${dir.path}/payload.tar`;
   await writePayload(payload, RUNTIME);
-  const vm = cleanup.use(await bootVm({ payload, cgroupDriver }));
-  await vm.sh(`${UNPACK}\n${setFlags(flags)}\n${START}`, AGENT_TIMEOUT_MS);
+  const vm = cleanup.use(
+    await bootVm({ payload, cgroupDriver, ...(addition === undefined ? {} : { addition }) }),
+  );
+  await vm.sh(`${UNPACK}\n${setFlags(flags)}\n${START}`, START_TIMEOUT_MS);
   const kept = cleanup.move();
   return createNode(vm, setFlags, () => kept.disposeAsync());
 }
@@ -71,12 +98,9 @@ function createNode(
   setFlags: (flags: readonly string[]) => string,
   dispose: () => Promise<void>,
 ): VmNode {
-  const until = <T>(what: string, look: () => Promise<T>): Promise<Exclude<T, false | null | undefined>> =>
-    eventually(look, { what, timeoutMs: AGENT_TIMEOUT_MS, intervalMs: LOOK_INTERVAL_MS });
-
-  async function ask(path: string): Promise<string> {
-    return vm.run(['curl', '--silent', '--fail-with-body', '--unix-socket', SOCKET, `http://agent${path}`]);
-  }
+  /** By curl: the command line would be a second Node that starts under emulation. */
+  const ask = (path: string, ...more: readonly string[]): Promise<string> =>
+    vm.run([...CURL, ...more, `http://agent${path}`]);
 
   async function items<T>(path: string): Promise<readonly T[]> {
     return (JSON.parse(await ask(path)) as { readonly items: readonly T[] }).items;
@@ -87,14 +111,32 @@ function createNode(
 
     async apply(...objects) {
       await vm.write('/run/objects.yaml', objects.map((object) => JSON.stringify(object)).join('\n---\n'));
-      await vm.run(['nodeagent', 'apply', '-f', '/run/objects.yaml']);
+      const answer = await ask('/apply', '--data-binary', '@/run/objects.yaml');
+      if (answer.includes('"rejected"')) throw new Error(`not applied: ${answer}`);
     },
 
-    async remove(kind, name) {
-      await vm.run(['nodeagent', 'delete', kind, name]);
+    async remove(...pods) {
+      for (const pod of pods) await ask(`/Pod/default/${pod}`, '--request', 'DELETE');
+    },
+
+    async journal() {
+      const { stdout, stderr } = await vm.try([
+        'journalctl',
+        '--no-pager',
+        '--output=short-monotonic',
+        '--lines=200',
+      ]);
+      return stdout + stderr;
+    },
+
+    async check(program) {
+      const output = await vm.run([NODE, `${CHECKS_DIR}/${program}.js`], AGENT_TIMEOUT_MS);
+      return output.trim().split('\n');
     },
 
     pods: () => items<Pod>('/pods'),
+
+    summary: async () => JSON.parse(await ask('/stats/summary')) as Summary,
 
     async events(pod) {
       const all = await items<Event>('/events');
@@ -103,23 +145,31 @@ function createNode(
         .map(({ message }) => message ?? '');
     },
 
-    async said(pod, pattern) {
-      const logs = quote([`/var/log/pods/default_${pod}_`]);
-      const newest = `cat "$(ls -t ${logs}*/*/*.log | head -n 1)"`;
-      return until(`${pod} says ${pattern}`, async () => {
-        const text = await vm.sh(newest);
-        if (pattern.test(text)) return text;
-        throw new Error(`it said: ${text}`);
-      });
+    async said(pod, text) {
+      const logs = `${quote([`/var/log/pods/default_${pod}_`])}*/*/*.log`;
+      // Waits there: each command costs the emulated machine a tenth of a second.
+      const wait = `for i in $(seq ${LONGEST_WAIT_S}); do
+        log=$(ls -t ${logs} 2>/dev/null | head -n 1)
+        if [ -n "$log" ] && grep -qF ${quote([text])} "$log"; then cat "$log"; exit; fi
+        sleep 1
+      done
+      echo "it said:" >&2; cat "$log" >&2; exit 1`;
+      try {
+        return await vm.sh(wait, 2 * LONGEST_WAIT_S * 1000);
+      } catch (cause) {
+        const events = await ask('/events');
+        throw new Error(`${pod} never said ${text}; events: ${events}`, { cause });
+      }
     },
 
     async killAgent() {
-      const pid = await vm.run(['systemctl', 'show', 'nodeagent', '--property=MainPID', '--value']);
-      await vm.run(['kill', '-KILL', pid.trim()]);
-      await until('the agent answers again', async () => {
-        const now = await vm.run(['systemctl', 'show', 'nodeagent', '--property=MainPID', '--value']);
-        return now !== pid && (await ask('/healthz')) === 'ok';
-      });
+      await vm.sh(
+        `pid=$(systemctl show nodeagent --property=MainPID --value)
+        kill -KILL "$pid"
+        until now=$(systemctl show nodeagent --property=MainPID --value); [ "$now" != "$pid" ] && [ "$now" != 0 ]; do sleep 0.3; done
+        until ${CURL.join(' ')} http://agent/healthz; do sleep 0.3; done`,
+        AGENT_TIMEOUT_MS,
+      );
     },
 
     async restartAgent(flags) {

@@ -1,5 +1,5 @@
-/** What the VM gets on its second disk: the installed agent without its Node, which is in the image, and the images
- *  that pods use. */
+/** What the VM gets on its second disk: the installed agent without its Node, which is in the image, the images that
+ *  pods use, and programs that check parts of the agent on the VM's kernel. */
 import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
@@ -9,11 +9,15 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { install } from '#packaging/install.ts';
 import { installPaths } from '#packaging/paths.ts';
 import { systemctl } from '#packaging/systemctl.ts';
+import { bundle } from '../../scripts/bundle.ts';
 
 const run = promisify(execFile);
 const REPOSITORY = resolve(import.meta.dirname, '..', '..');
 /** Where the images' archives are in it. */
 export const IMAGES_DIR = '/var/lib/vm-images';
+/** Where the programs of checks/ are in it. */
+export const CHECKS_DIR = '/usr/local/lib/vm-checks';
+const CHECKS = { 'file-systems': 'e2e/vm/checks/file-systems.ts' } as const;
 
 /** Installs into a folder beside `target` and packs it.
  *  @param endpoint of the VM's container runtime */
@@ -24,6 +28,7 @@ export async function writePayload(target: string, endpoint: string): Promise<vo
     { repository: REPOSITORY, root, endpoint, start: false },
   );
   await rm(join(installPaths(root).program, 'bin'), { recursive: true });
+  await bundle(join(root, CHECKS_DIR), CHECKS);
   await mkdir(join(root, IMAGES_DIR), { recursive: true });
   for (const [index, image] of (await buildLocalImages()).entries()) {
     await writeFile(join(root, IMAGES_DIR, `${index}.tar`), image.tar);

@@ -1,4 +1,5 @@
-/** Servers of network storage in the VM: NFS, iSCSI with CHAP, and SMB for the name of an Azure account. The image has
+/** Servers of network storage in the VM: NFS, iSCSI with CHAP, iSCSI for one initiator at two portals, and SMB for the
+ *  name of an Azure account. The image has
  *  them configured, tests start them. */
 import { execFile } from 'node:child_process';
 import { appendFile, mkdir, writeFile } from 'node:fs/promises';
@@ -9,13 +10,22 @@ import type { Vm } from './vm.ts';
 export const NFS_EXPORT = '/srv/nfs';
 export const ISCSI_TARGET = 'iqn.2026-11.io.plat.test:disks';
 export const ISCSI_PORTAL = '127.0.0.1:3260';
+/** The servers listen everywhere. */
+export const SECOND_PORTAL = '127.0.0.2:3260';
+/** A target that only the initiator of this name may have, with one unit. */
+export const NAMED_TARGET = 'iqn.2026-11.io.plat.test:named';
+export const INITIATOR = 'iqn.2026-11.io.plat.test:node';
 /** Logical units of the target, by what they are for. */
 export const ISCSI_UNITS = { fileSystem: 1, block: 2 } as const;
 export const CHAP = { username: 'initiator', password: 'only-for-tests-1' } as const;
 export const AZURE = { account: 'teststorage', key: 'b25seS1mb3ItdGVzdHM=', share: 'files' } as const;
 
 const SHARE_DIR = '/srv/share';
-const DISKS = { fileSystem: '/srv/disk-file-system', block: '/srv/disk-block' } as const;
+const DISKS = {
+  fileSystem: '/srv/disk-file-system',
+  block: '/srv/disk-block',
+  named: '/srv/disk-named',
+} as const;
 const START_TIMEOUT_MS = 120_000;
 
 /** Short, or a server that starts again keeps its clients waiting for 90 s. */
@@ -33,6 +43,17 @@ const TARGET_CONF = `<target ${ISCSI_TARGET}>
     lun ${ISCSI_UNITS.block}
   </backing-store>
 </target>
+<target ${NAMED_TARGET}>
+  initiator-name ${INITIATOR}
+  <backing-store ${DISKS.named}>
+    lun 1
+  </backing-store>
+</target>
+`;
+
+/** Without profiles of AppArmor, which nothing here reads. */
+const SMBD = `[Service]
+ExecStartPre=
 `;
 
 const SMB_CONF = `[global]
@@ -51,11 +72,12 @@ const FILES: Readonly<Record<string, string>> = {
   'etc/exports': `${NFS_EXPORT} 127.0.0.1(rw,no_root_squash,no_subtree_check,insecure)\n`,
   'etc/nfs.conf.d/test.conf': NFS_CONF,
   'etc/tgt/conf.d/test.conf': TARGET_CONF,
+  'etc/systemd/system/smbd.service.d/test.conf': SMBD,
   'etc/samba/smb.conf': SMB_CONF,
 };
 
 const PREPARE = `mkdir -p ${NFS_EXPORT} ${SHARE_DIR}
-truncate -s 64M ${DISKS.fileSystem} ${DISKS.block}
+truncate -s 64M ${Object.values(DISKS).join(' ')}
 useradd --no-create-home ${AZURE.account}
 chown ${AZURE.account} ${SHARE_DIR}
 printf '%s\\n%s\\n' '${AZURE.key}' '${AZURE.key}' | smbpasswd -s -a ${AZURE.account}`;

@@ -5,13 +5,15 @@ import { promisify } from 'node:util';
 import { createTempDir } from '../../testing/temp.ts';
 import { type CommandResult, outputOf, within } from '../command.ts';
 import { type Channel, createChannel, quote } from './channel.ts';
-import { cachedVmImage, type VmImage } from './image.ts';
+import { cachedVmImage, type DiskAddition, type VmImage } from './image.ts';
 
 export interface VmOptions {
   /** Archive that the VM has as its second disk, `/dev/vdb`. */
   readonly payload?: string;
   /** Who makes the cgroups of containers; `cgroupfs` unless given. The agent has to be told the same. */
   readonly cgroupDriver?: CgroupDriver;
+  /** What its disk has beyond the common one. */
+  readonly addition?: DiskAddition;
 }
 
 export type CgroupDriver = 'cgroupfs' | 'systemd';
@@ -44,7 +46,7 @@ interface Booted {
 
 /** Boots a VM on an overlay of the cached disk. Resolves when it takes commands. */
 export async function bootVm(options: VmOptions = {}): Promise<Vm> {
-  const image = await cachedVmImage();
+  const image = await cachedVmImage(options.addition);
   await using cleanup = new AsyncDisposableStack();
   const dir = cleanup.use(await createTempDir('na-vm-'));
   const overlay = `${dir.path}/disk`;
