@@ -63,7 +63,12 @@ function createOpen(base: Base, { connection }: RuntimeSide): () => Promise<Cgro
     if (hierarchies === undefined) return undefined;
     const tree = createCgroupTree({ hierarchies, clock });
     if (driver === 'cgroupfs') return createCgroupfsMaker(tree);
-    throw new Error('slices are not made yet');
+    // Of machines that have systemd alone.
+    const [{ createSliceMaker }, { createSystemdManager }] = await Promise.all([
+      import('../cgroups/systemd/slices.ts'),
+      import('../cgroups/systemd/manager.ts'),
+    ]);
+    return createSliceMaker({ tree, manager: createSystemdManager(), clock });
   };
 }
 

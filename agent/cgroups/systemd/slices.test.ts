@@ -1,0 +1,100 @@
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { createTempDir } from '../../../testing/temp.ts';
+import { createSystemdManager, SystemdError } from './manager.ts';
+import { decodeReply, encodeManagerCall } from './message.ts';
+import { sliceProperties } from './slices.ts';
+
+const LIMITS = { cpuShares: 1024n, cpuQuotaUs: 50_000n, cpuPeriodUs: 100_000n, memoryBytes: 4096n, pids: 9n };
+const NONE = 2n ** 64n - 1n;
+
+test('limits are properties of slices, of either version', () => {
+  expect(Object.fromEntries(sliceProperties(LIMITS, 1))).toEqual({
+    CPUShares: 1024n,
+    CPUQuotaPerSecUSec: 500_000n,
+    CPUQuotaPeriodUSec: 100_000n,
+    MemoryLimit: 4096n,
+    TasksMax: 9n,
+  });
+  expect(Object.fromEntries(sliceProperties({ ...LIMITS, memoryMinBytes: 7n }, 2))).toMatchObject({
+    CPUWeight: 39n,
+    MemoryMax: 4096n,
+    MemoryMin: 7n,
+  });
+});
+
+test('limits that are not given are taken back, or kept where they are another’s', () => {
+  expect(Object.fromEntries(sliceProperties({}, 2))).toEqual({
+    CPUQuotaPerSecUSec: NONE,
+    MemoryMax: NONE,
+    MemoryMin: 0n,
+    TasksMax: NONE,
+  });
+  expect(sliceProperties({ memoryBytes: 5n }, 2, 'keep')).toEqual([['MemoryMax', 5n]]);
+});
+
+/** An answer as systemd sends it: the serial that it is to, and the name of an error. */
+function answer(replySerial: number, errorName?: string): Buffer {
+  const name = Buffer.from(errorName ?? '');
+  const field = Buffer.alloc(errorName === undefined ? 0 : 8 + name.length + 1);
+  if (errorName !== undefined) {
+    field.set([4, 1, 's'.charCodeAt(0), 0]);
+    field.writeUInt32LE(name.length, 4);
+    field.set(name, 8);
+  }
+  const padded = Buffer.concat([field, Buffer.alloc((8 - (field.length % 8)) % 8)]);
+  const reply = Buffer.from([5, 1, 'u'.charCodeAt(0), 0, replySerial, 0, 0, 0]);
+  const fields = Buffer.concat([padded, reply]);
+  const header = Buffer.alloc(16);
+  header.set(['l'.charCodeAt(0), errorName === undefined ? 2 : 3, 1, 1]);
+  header.writeUInt32LE(1, 8);
+  header.writeUInt32LE(fields.length, 12);
+  return Buffer.concat([header, fields]);
+}
+
+test('answers are read once they are whole', () => {
+  const bytes = answer(7, 'org.x.Y');
+  expect(decodeReply(bytes.subarray(0, bytes.length - 1))).toBeUndefined();
+  expect(decodeReply(Buffer.concat([bytes, Buffer.of(1)]))).toEqual({
+    reply: { replySerial: 7, errorName: 'org.x.Y' },
+    length: bytes.length,
+  });
+  expect(decodeReply(answer(8))?.reply).toEqual({ replySerial: 8, errorName: undefined });
+});
+
+test('calls are messages of a length that their headers tell', () => {
+  const call = encodeManagerCall(
+    { member: 'StartTransientUnit', unit: 'a-b.slice', properties: [['X', 1n]] },
+    3,
+  );
+  expect(decodeReply(call)?.length).toBe(call.length);
+  expect(call.toString('latin1')).toContain('ssa(sv)a(sa(sv))');
+});
+
+test('each call gets its own answer, and refusals say what was refused', async () => {
+  await using dir = await createTempDir();
+  const path = join(dir.path, 's');
+  const server = createServer((socket) => {
+    let came = '';
+    socket.on('data', (chunk: Buffer) => {
+      if (came === '') socket.write('OK 0123\r\n');
+      came += chunk.toString('latin1');
+      // Both have come: they are answered the other way round.
+      if (came.split('StopUnit').length === 3)
+        socket.write(Buffer.concat([answer(2), answer(1, 'org.x.Refused')]));
+    });
+  }).listen(path);
+  const manager = createSystemdManager(path);
+  const [first, second] = await Promise.allSettled([
+    manager.call({ member: 'StopUnit', unit: 'a.slice' }),
+    manager.call({ member: 'StopUnit', unit: 'b.slice' }),
+  ]);
+  expect(first).toMatchObject({ status: 'rejected', reason: { errorName: 'org.x.Refused' } });
+  expect(second.status).toBe('fulfilled');
+  manager.close();
+  server.close();
+  await expect(
+    createSystemdManager(join(dir.path, 'none')).call({ member: 'StopUnit', unit: 'a' }),
+  ).rejects.toThrow(SystemdError);
+});
