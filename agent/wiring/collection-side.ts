@@ -30,7 +30,7 @@ export interface CollectionSide {
   readonly run: (stop: AbortSignal) => Promise<void>;
 }
 
-type PodParts = Pick<PodSide, 'manager' | 'sources'>;
+type PodParts = Pick<PodSide, 'manager' | 'sources' | 'images'>;
 
 /** UIDs of pods that have succeeded or failed. */
 const overPods = (manager: PodManager): ReadonlySet<string> =>
@@ -72,7 +72,7 @@ function sourcesRead(sources: PodParts['sources'], signal: AbortSignal): Promise
 function imageCollector(
   { config, clock, log, node, events }: Base,
   { connection, imageConnection }: RuntimeSide,
-  { manager, sources }: PodParts,
+  { manager, sources, images }: PodParts,
 ): ImageCollector {
   const { images: service } = imageConnection;
   const event = createNodeEventSink(events, node);
@@ -86,7 +86,7 @@ function imageCollector(
         const path = imageFilesystems[0]?.fsId?.mountpoint ?? '';
         return path === '' ? undefined : spaceIn(await statfs(path));
       },
-      removed: () => undefined,
+      removed: (id) => images.invalidateImage(id),
       sourcesRead: (signal) => sourcesRead(sources, signal),
       warn: (reason, message) => event({ type: 'Warning', reason, message }),
       clock,

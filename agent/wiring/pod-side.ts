@@ -15,6 +15,7 @@ import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import { runHandler } from '../hooks/lifecycle.ts';
 import { createImages } from '../images/create-images.ts';
+import type { ImageManager } from '../images/image-manager.ts';
 import { createEphemeralClaims, type EphemeralClaims } from '../objects/ephemeral-claims.ts';
 import { createObjectStore, type ObjectStore } from '../objects/store.ts';
 import { RuntimeView } from '../observe/runtime-view.ts';
@@ -70,6 +71,8 @@ export interface PodSide {
   /** CSI drivers of this node. */
   readonly csi: Csi;
   readonly cgroupSide: CgroupSide;
+  /** What is known of images. */
+  readonly images: Pick<ImageManager, 'invalidateImage'>;
   /** Counts of emptyDir volumes that file systems keep, if they do. */
   readonly quotas: ProjectQuotas | undefined;
 }
@@ -99,18 +102,17 @@ export async function createPodSide(
   const execs = createExecCalls({ runtime: runtimeSide.connection.runtime, clock });
   const probes = createProbes(base, execs.execSync, event, (podUID) => wakePod(podUID));
   const cgroupSide = await createCgroupSide(base, runtimeSide, event);
-  const operations = createPodOperations(
-    await operationDeps(base, runtimeSide, {
-      event,
-      cgroups: cgroupSide.cgroups,
-      objectsOf,
-      serviceEnv: server?.serviceEnv ?? (() => Promise.resolve({})),
-      runtimeHandler: server?.runtimeHandler ?? handlerOf,
-      volumes,
-      resources,
-      execSync: execs.execSync,
-    }),
-  );
+  const acting = await operationDeps(base, runtimeSide, {
+    event,
+    cgroups: cgroupSide.cgroups,
+    objectsOf,
+    serviceEnv: server?.serviceEnv ?? (() => Promise.resolve({})),
+    runtimeHandler: server?.runtimeHandler ?? handlerOf,
+    volumes,
+    resources,
+    execSync: execs.execSync,
+  });
+  const operations = createPodOperations(acting);
   const createWorker = createWorkerFactory({
     clock,
     log,
@@ -153,6 +155,7 @@ export async function createPodSide(
     csi,
     cgroupSide,
     quotas,
+    images: acting.images,
   };
 }
 
