@@ -1,5 +1,5 @@
 /** nodeagent as a service: installed on a machine with a real systemd, under the accidents of a node's life. */
-import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { eventually } from '../testing/wait.ts';
@@ -33,6 +33,22 @@ function sleeper(name: string): Pod {
   const command = ['sh', '-c', `echo ${name} speaks; trap exit TERM; while true; do sleep 1; done`];
   const container = { name: 'main', image: 'local/busybox:1', command };
   return { metadata: { name }, spec: { containers: [container], terminationGracePeriodSeconds: 1 } };
+}
+
+/** Says a word when it is told to end, after so many seconds. */
+function farewell(name: string, seconds: number, priorityClassName?: string): Pod {
+  const say = `trap 'sleep ${seconds}; echo ${name} >> /farewell/words; exit' TERM`;
+  const command = ['sh', '-c', `${say}; while true; do sleep 1 & wait $!; done`];
+  const volumeMounts = [{ name: 'farewell', mountPath: '/farewell' }];
+  const spec = {
+    containers: [{ name: 'main', image: 'local/busybox:1', command, volumeMounts }],
+    volumes: [{ name: 'farewell', hostPath: { path: '/var/farewell', type: 'DirectoryOrCreate' as const } }],
+    terminationGracePeriodSeconds: 15,
+  };
+  return {
+    metadata: { name },
+    spec: priorityClassName === undefined ? spec : { ...spec, priorityClassName },
+  };
 }
 
 async function ask(path: string): Promise<string> {
@@ -161,6 +177,31 @@ describe('nodeagent under systemd', () => {
     expect(downMs).toBeLessThan(45_000);
     for (const name of ['alpha', 'beta', 'gamma']) await runningInstance(name);
     expect((await runningInstance('alpha')).containerID).not.toBe(before.containerID);
+  });
+
+  test('ends its pods one group after the other before the machine goes down, and has them back', async () => {
+    const { rootfs } = machine;
+    await appendFile(
+      `${rootfs}/etc/nodeagent/config.yaml`,
+      'shutdownGracePeriod: 30s\nshutdownGracePeriodCriticalPods: 10s\n',
+    );
+    await machine.run(['systemctl', 'restart', 'nodeagent']);
+    await eventually(async () => (await machine.run(['systemd-inhibit', '--list'])).includes('nodeagent'), {
+      timeoutMs: 20_000,
+      intervalMs: 200,
+      what: 'the agent holds up shutdowns',
+    });
+    const settings = await readFile(`${rootfs}/etc/systemd/logind.conf.d/99-nodeagent.conf`, 'utf8');
+    expect(settings).toContain('InhibitDelayMaxSec=30');
+    // Told at the same time, the critical one would be the first.
+    await dropManifest('plain', farewell('plain', 2));
+    await dropManifest('critical', farewell('critical', 0, 'system-node-critical'));
+    const before = await runningInstance('plain');
+    await runningInstance('critical');
+    await machine.reboot();
+    expect(await readFile(`${rootfs}/var/farewell/words`, 'utf8')).toBe('plain\ncritical\n');
+    for (const name of ['plain', 'critical', 'alpha']) await runningInstance(name);
+    expect((await runningInstance('plain')).containerID).not.toBe(before.containerID);
   });
 
   test('writes its log to the journal, across boots', async () => {
