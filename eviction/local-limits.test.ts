@@ -3,6 +3,7 @@ import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { createLocalLimits } from './local-limits.ts';
+import { NO_USE } from './local-storage.ts';
 
 const limited: Pod = {
   metadata: { name: 'p', uid: 'u' },
@@ -21,7 +22,7 @@ function setUp(pods: Pod[]) {
       clock,
       log: silentLogger,
       pods: () => pods,
-      useOf: () => new Map([['v', seen]]),
+      useOf: () => ({ ...NO_USE, volumes: new Map([['v', seen]]) }),
       measure() {
         measured += 1;
         seen = disk.volume;
@@ -79,6 +80,23 @@ describe('createLocalLimits', () => {
     await clock.advance(10_000);
     expect(measured()).toBe(2);
     expect(evicted).toEqual(['p: Usage of EmptyDir volume "v" exceeds the limit "100". ']);
+  });
+
+  test('asks again soon when a layer may have grown, as runtimes know of it late', async () => {
+    const withLimit: Pod = {
+      metadata: { name: 'p', uid: 'u' },
+      spec: { containers: [{ name: 'c', resources: { limits: { 'ephemeral-storage': '100' } } }] },
+    };
+    const { clock, disk, limits, measured } = setUp([withLimit]);
+    limits.wake();
+    await clock.advance(0);
+    disk.usedBytes += 500;
+    await clock.advance(10_000);
+    expect(measured()).toBe(2);
+    await clock.advance(10_000);
+    expect(measured()).toBe(2);
+    await clock.advance(10_000);
+    expect(measured()).toBe(3);
   });
 
   test('leaves pods alone that keep to their limits, whatever else fills the disk', async () => {

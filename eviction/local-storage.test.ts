@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { EmptyDirVolumeSource, Pod } from '#api/schema/gen/core-v1.ts';
-import { hasSizeLimits, headroom, limitExceeded } from './local-storage.ts';
+import {
+  hasContainerLimits,
+  hasLimits,
+  headroom,
+  limitExceeded,
+  NO_USE,
+  type PodUse,
+} from './local-storage.ts';
 
 const podOf = (volumes: Readonly<Record<string, EmptyDirVolumeSource>>): Pod => ({
   spec: {
@@ -12,7 +19,10 @@ const podOf = (volumes: Readonly<Record<string, EmptyDirVolumeSource>>): Pod => 
   },
 });
 const MI = 2 ** 20;
-const use = (bytes: Readonly<Record<string, number>>) => new Map(Object.entries(bytes));
+const use = (bytes: Readonly<Record<string, number>>): PodUse => ({
+  ...NO_USE,
+  volumes: new Map(Object.entries(bytes)),
+});
 
 describe('limitExceeded', () => {
   const pod = podOf({ free: {}, small: { sizeLimit: '10Mi' }, large: { sizeLimit: '1024Mi' } });
@@ -41,7 +51,7 @@ describe('limitExceeded', () => {
   });
 });
 
-describe('hasSizeLimits', () => {
+describe('hasLimits', () => {
   test.each([
     ['a volume on disk with a limit', { v: { sizeLimit: '1' } }, true],
     ['volumes without limits', { v: {}, w: { sizeLimit: '0' } }, false],
@@ -50,7 +60,7 @@ describe('hasSizeLimits', () => {
       { v: { medium: 'Memory', sizeLimit: '1' } },
       false,
     ],
-  ] as const)('for %s', (_, volumes, expected) => expect(hasSizeLimits(podOf(volumes))).toBe(expected));
+  ] as const)('for %s', (_, volumes, expected) => expect(hasLimits(podOf(volumes))).toBe(expected));
 });
 
 describe('headroom', () => {
@@ -60,5 +70,89 @@ describe('headroom', () => {
     expect(headroom(pod, use({ a: 90, b: 10 }))).toBe(10);
     expect(headroom(pod, use({ a: 120 }))).toBe(-20);
     expect(headroom(podOf({}), use({}))).toBe(Number.POSITIVE_INFINITY);
+  });
+});
+
+describe('ephemeral-storage limits', () => {
+  const container = (name: string, limit?: string) => ({
+    name,
+    ...(limit === undefined ? {} : { resources: { limits: { 'ephemeral-storage': limit } } }),
+  });
+  const pod: Pod = {
+    spec: {
+      containers: [container('a', '10Mi'), container('b', '20Mi'), container('free')],
+      initContainers: [container('first', '25Mi')],
+      volumes: [
+        { name: 'conf', configMap: { name: 'x' } },
+        { name: 'scratch', emptyDir: {} },
+        { name: 'memory', emptyDir: { medium: 'Memory' } },
+        { name: 'host', hostPath: { path: '/x' } },
+      ],
+    },
+  };
+  const containers = (
+    all: Readonly<Record<string, readonly [layer: number, log: number]>>,
+    more: Partial<PodUse> = {},
+  ): PodUse => ({
+    ...NO_USE,
+    containers: new Map(
+      Object.entries(all).map(([name, [layerBytes, logBytes]]) => [name, { layerBytes, logBytes }]),
+    ),
+    layersBytes: Object.values(all).reduce((sum, [layer]) => sum + layer, 0),
+    ...more,
+  });
+  const whole = 'Pod ephemeral local storage usage exceeds the total limit of containers 30Mi. ';
+
+  test.each<[string, PodUse, string | undefined]>([
+    ['nothing is known', NO_USE, undefined],
+    ['a container is at its limit', containers({ a: [6 * MI, 4 * MI] }), undefined],
+    [
+      'layer and log of a container are more than it may have',
+      containers({ a: [6 * MI, 4 * MI + 1] }),
+      'Container a exceeded its local ephemeral storage limit "10Mi". ',
+    ],
+    ['all of them are more than all may have', containers({ a: [9 * MI, 0], free: [0, 22 * MI] }), whole],
+    [
+      'volumes and files on the disk are what is too much',
+      containers(
+        {},
+        {
+          volumes: new Map([
+            ['scratch', 29 * MI],
+            ['conf', MI],
+          ]),
+          filesBytes: 1,
+        },
+      ),
+      whole,
+    ],
+    [
+      'it is in memory, or of the host',
+      containers(
+        {},
+        {
+          volumes: new Map([
+            ['memory', 99 * MI],
+            ['host', 99 * MI],
+          ]),
+        },
+      ),
+      undefined,
+    ],
+  ])('when %s', (_, given, expected) => expect(limitExceeded(pod, given)).toBe(expected));
+
+  test('an init container may want more than all others', () => {
+    const early: Pod = {
+      spec: { containers: [container('a', '1Mi')], initContainers: [container('i', '8Mi')] },
+    };
+    expect(headroom(early, containers({ a: [0, MI] }))).toBe(0);
+    expect(limitExceeded(early, containers({}, { filesBytes: 8 * MI + 1 }))).toContain('of containers 8Mi. ');
+  });
+
+  test('a pod with such limits is looked after, one without is not', () => {
+    expect([hasLimits(pod), hasContainerLimits(pod)]).toEqual([true, true]);
+    const free: Pod = { spec: { containers: [container('free')] } };
+    expect([hasLimits(free), hasContainerLimits(free)]).toEqual([false, false]);
+    expect(headroom(free, NO_USE)).toBe(Number.POSITIVE_INFINITY);
   });
 });

@@ -1,8 +1,9 @@
 /** What pods take of the node's disk: measured for whoever asks, and kept within what they may take. */
-import { statfs } from 'node:fs/promises';
+import { stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { createLocalLimits } from '#eviction/local-limits.ts';
+import type { ContainerUse, PodUse } from '#eviction/local-storage.ts';
 import { podDir, VOLUME_DEVICES, VOLUMES } from '#volumes/layout.ts';
 import { createApartMeasure } from '#volumes/usage/apart.ts';
 import type { MeasureVolume } from '#volumes/usage/contract.ts';
@@ -13,10 +14,14 @@ import { createQuotaMeasure } from '#volumes/usage/quota-measure.ts';
 import { isCritical } from '../admission/resource-fit.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
+import type { VolumeHealthDeps } from '../csi/volume-health.ts';
 import { podLogDir } from '../logs/paths.ts';
+import type { PodEvent } from '../pods/operations/deps.ts';
 import type { PodManager } from '../pods/pod-manager.ts';
 import type { Base } from './base.ts';
+import { createLayerUse, type LayerUse } from './layer-use.ts';
 import type { PodSide } from './pod-side.ts';
+import type { RuntimeSide } from './runtime-side.ts';
 
 export interface DiskSide {
   readonly usage: DiskUsage;
@@ -46,9 +51,67 @@ const endable = (manager: PodManager): readonly Pod[] =>
     )
     .map(({ pod }) => pod);
 
-export function createDiskSide(base: Base, { manager, run, quotas, drivers }: DiskParts): DiskSide {
+/** Those whose volumes' health is told. */
+const healthDeps = (
+  { clock, log }: Base,
+  { manager, csi, event }: Pick<DiskParts, 'manager' | 'csi' | 'event'>,
+  usage: DiskUsage,
+): VolumeHealthDeps => ({
+  clock,
+  log,
+  event,
+  drivers: csi.volumes.drivers,
+  pods: () => manager.entries().map(({ pod }) => pod),
+  measure: () => usage.measure(),
+  figuresOf: (podUID) => usage.of(podUID),
+});
+
+/** What is in use on the file systems that pods fill, each counted once. A folder that is not there takes nothing. */
+async function usedIn(folders: readonly string[]): Promise<number> {
+  const devices = new Map<number, number>();
+  for (const folder of folders) {
+    const found = await stat(folder).catch(() => undefined);
+    if (found === undefined || devices.has(found.dev)) continue;
+    devices.set(found.dev, spaceIn(await statfs(folder)).usedBytes);
+  }
+  return [...devices.values()].reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** What pods take, composed from all that was measured. */
+function createPodUse({ rootDir }: AgentConfig, usage: DiskUsage, layers: LayerUse) {
+  const files = new Map<string, number>();
+  return {
+    of(podUID: string): PodUse {
+      const containers = new Map<string, ContainerUse>();
+      for (const [name, layerBytes] of layers.of(podUID)) {
+        containers.set(name, layers.apart() ? {} : { layerBytes });
+      }
+      const volumes = new Map<string, number>();
+      for (const { of, name, usedBytes } of usage.of(podUID)) {
+        if (usedBytes === undefined) continue;
+        if (of === 'volume') volumes.set(name, usedBytes);
+        else containers.set(name, { ...containers.get(name), logBytes: usedBytes });
+      }
+      const layersBytes = [...layers.of(podUID).values()].reduce((sum, bytes) => sum + bytes, 0);
+      return { volumes, containers, layersBytes, filesBytes: files.get(podUID) ?? 0 };
+    },
+    async measure(pods: readonly Pod[], containers: boolean): Promise<void> {
+      await Promise.all([usage.measure(), containers ? layers.look() : undefined]);
+      files.clear();
+      if (!containers) return;
+      for (const { metadata } of pods) {
+        const podUID = metadata?.uid ?? '';
+        const found = await stat(join(podDir(rootDir, podUID), 'etc-hosts')).catch(() => undefined);
+        if (found !== undefined) files.set(podUID, found.size);
+      }
+    },
+  };
+}
+
+export function createDiskSide(base: Base, runtimeSide: RuntimeSide, parts: DiskParts): DiskSide {
   const { config, clock, log, changes } = base;
-  const { volumeStatsAggPeriod: periodMs, rootDir } = config;
+  const { manager, run, quotas, drivers } = parts;
+  const { volumeStatsAggPeriod: periodMs, rootDir, podLogsDir } = config;
   const usage = createDiskUsage(
     {
       clock,
@@ -59,40 +122,45 @@ export function createDiskSide(base: Base, { manager, run, quotas, drivers }: Di
     },
     { periodMs },
   );
+  const layers = createLayerUse(runtimeSide, config);
+  const use = createPodUse(config, usage, layers);
   const limits = createLocalLimits(
     {
       clock,
       log,
       pods: () => endable(manager),
-      useOf: (podUID) => volumeUse(usage, podUID),
-      measure: () => usage.measure(),
-      usedBytes: async () => spaceIn(await statfs(rootDir)).usedBytes,
+      useOf: (podUID) => use.of(podUID),
+      measure: (containers) => use.measure(endable(manager), containers),
+      usedBytes: () => usedIn([rootDir, podLogsDir, layers.folder() ?? rootDir]),
       evict: ({ metadata }, message) => manager.evict(metadata?.uid ?? '', message, EVICTION_GRACE_SECONDS),
       random: Math.random,
     },
     { periodMs },
   );
+
+  async function keepLimits(stop: AbortSignal): Promise<void> {
+    if (!featureEnabled(config, 'LocalStorageCapacityIsolation')) return;
+    const unsubscribe = changes.subscribe(limits.wake);
+    limits.wake();
+    await limits.run(stop);
+    unsubscribe();
+  }
+
+  async function tellHealth(stop: AbortSignal): Promise<void> {
+    if (!featureEnabled(config, 'CSIVolumeHealth')) return;
+    const { runVolumeHealth } = await import('../csi/volume-health.ts');
+    await runVolumeHealth(healthDeps(base, parts, usage), { periodMs }, stop);
+  }
+
   return {
     usage,
     async run(stop) {
-      if (periodMs <= 0 || !featureEnabled(config, 'LocalStorageCapacityIsolation')) return;
-      const unsubscribe = changes.subscribe(limits.wake);
-      limits.wake();
-      await limits.run(stop);
-      unsubscribe();
+      if (periodMs > 0) await Promise.all([keepLimits(stop), tellHealth(stop)]);
     },
   };
 }
 
-type DiskParts = Pick<PodSide, 'manager' | 'run' | 'quotas'> & {
+type DiskParts = Pick<PodSide, 'manager' | 'run' | 'quotas' | 'csi'> & {
   readonly drivers: ReadonlyMap<string, MeasureVolume>;
+  readonly event: PodEvent;
 };
-
-const volumeUse = (usage: DiskUsage, podUID: string): ReadonlyMap<string, number> =>
-  new Map(
-    usage
-      .of(podUID)
-      .flatMap(({ of, name, usedBytes }) =>
-        of === 'volume' && usedBytes !== undefined ? [[name, usedBytes]] : [],
-      ),
-  );

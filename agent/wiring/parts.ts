@@ -4,6 +4,7 @@ import { CSI_DIR } from '#volumes/csi/publish.ts';
 import { createCsiMeasure } from '#volumes/csi/stats.ts';
 import type { MeasureVolume } from '#volumes/usage/contract.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
+import { createPodEvent } from '../pods/pod-event.ts';
 import { runAll } from './background.ts';
 import type { Base } from './base.ts';
 import { createCollectionSide } from './collection-side.ts';
@@ -47,7 +48,11 @@ export async function runParts(
     ? await (await import('./api-side.ts')).createApiSide(base, runtimeSide, stop)
     : undefined;
   const podSide = await createPodSide(base, runtimeSide, apiSide?.parts);
-  const disk = createDiskSide(base, { ...podSide, drivers: csiMeasure(base, podSide) });
+  const disk = createDiskSide(base, runtimeSide, {
+    ...podSide,
+    drivers: csiMeasure(base, podSide),
+    event: createPodEvent(base.events),
+  });
   const collection = createCollectionSide(base, runtimeSide, podSide);
   const eviction = createEvictionSide(base, runtimeSide, { ...podSide, collection, disk: disk.usage });
   const { collectedImages } = collection;

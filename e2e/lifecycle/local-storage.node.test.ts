@@ -61,6 +61,55 @@ describe('emptyDir volumes with limits', () => {
   });
 });
 
+describe('ephemeral-storage limits', () => {
+  let bench: Bench;
+  beforeAll(async () => {
+    bench = await startBench(['--volume-stats-agg-period=1s']);
+  });
+  afterAll(() => bench[Symbol.asyncDispose]());
+
+  const limited = (name: string, script: string, limit: string, more: object = {}) =>
+    sh(name, `trap "" TERM; ${script}; sleep 1000`, {
+      resources: { limits: { 'ephemeral-storage': limit } },
+      ...more,
+    });
+  const write = (path: string, mebibytes: number): string =>
+    `dd if=/dev/zero of=${path} bs=1M count=${mebibytes} 2>/dev/null`;
+
+  test('a pod ends whose container, or all of it, takes more than it may; others run on', async () => {
+    const mounts = { volumeMounts: [{ name: 'v', mountPath: '/v' }] };
+    await bench.agent.put(
+      'modest.json',
+      pod('modest', { containers: [limited('c', write('/x', 1), '8Mi')] }),
+    );
+    await bench.agent.put('layer.json', pod('layer', { containers: [limited('c', write('/x', 5), '3Mi')] }));
+    await bench.agent.put(
+      'log.json',
+      pod('log', {
+        containers: [
+          limited('c', 'yes 0123456789012345678901234567890123456789 | head -n 60000', '2Mi'),
+          limited('d', 'true', '20Mi'),
+        ],
+      }),
+    );
+    await bench.agent.put(
+      'sum.json',
+      pod('sum', {
+        volumes: [{ name: 'v', emptyDir: {} }],
+        containers: [limited('a', write('/v/x', 6), '2Mi', mounts), limited('b', 'true', '3Mi')],
+      }),
+    );
+    const ends = async (name: string, message: string): Promise<void> => {
+      const { status } = await bench.agent.waitFor(name, isFailed, 40_000);
+      expect(status).toMatchObject({ phase: 'Failed', reason: 'Evicted', message });
+    };
+    await ends('log', 'Container c exceeded its local ephemeral storage limit "2Mi". ');
+    await ends('sum', 'Pod ephemeral local storage usage exceeds the total limit of containers 5Mi. ');
+    await ends('layer', 'Pod ephemeral local storage usage exceeds the total limit of containers 3Mi. ');
+    expect((await bench.agent.pod('modest'))?.status?.phase).toBe('Running');
+  });
+});
+
 test('limits are not kept where that is switched off', async () => {
   await using bench = await startBench([
     '--volume-stats-agg-period=1s',

@@ -10,9 +10,6 @@ import { callDriver } from './call.ts';
 import type { CsiVolumes } from './contract.ts';
 import { CSI_DIR, targetOf } from './publish.ts';
 
-/** How long a driver may take, in ms: those who ask for figures wait. */
-const LONGEST_MS = 30_000;
-
 function figuresOf({ usage }: NodeGetVolumeStatsResponse): VolumeFigures {
   const bytes = usage.find(({ unit }) => unit === 'BYTES');
   const inodes = usage.find(({ unit }) => unit === 'INODES');
@@ -30,7 +27,8 @@ function figuresOf({ usage }: NodeGetVolumeStatsResponse): VolumeFigures {
   };
 }
 
-/** What the driver says of a pod's volume; undefined where it says nothing of its volumes.
+/** What the driver says of a pod's volume, until the signal fires: how long that may take is the matter of whoever asks.
+ *  Undefined where it says nothing of its volumes.
  *  @param record of the pod's volume, of source `csi`
  *  @param dir the volume's directory in the pod's folder; for a raw device its file
  *  @throws VolumeSetupError when the driver is not there or refuses; the signal's reason */
@@ -45,9 +43,7 @@ export async function csiVolumeStats(
   const driver = drivers.get(name);
   if (!driver.capabilities.has('GET_VOLUME_STATS')) return undefined;
   const request = { volumeId, volumePath: targetOf(dir, block), stagingTargetPath };
-  const answer = await callDriver(driver, (node) =>
-    node.nodeGetVolumeStats(request, { signal, timeoutMs: LONGEST_MS }),
-  );
+  const answer = await callDriver(driver, (node) => node.nodeGetVolumeStats(request, { signal }));
   const { volumeCondition: condition } = answer;
   const tells = driver.capabilities.has('VOLUME_CONDITION') && gates.has('CSIVolumeHealth');
   return { ...figuresOf(answer), ...(tells && condition !== undefined ? { condition } : {}) };
