@@ -1,19 +1,16 @@
 /** `nodeagent config`: the configuration of the agent that runs, or the one that some flags would make. */
-import { readFile } from 'node:fs/promises';
-import { isPlainObject, listMember, textMember } from './answers.ts';
+import { AGENT_OPTIONS, configOfFlags, isOfAgent, settingRows, splitArguments } from './agent-flags.ts';
+import { isPlainObject, textMember } from './answers.ts';
 import type { LocalApi } from './api-client.ts';
 import { type OptionTable, parseArguments, parseChoice } from './arguments.ts';
 import { type Command, socketOf } from './command.ts';
-import type { CliContext } from './context.ts';
-import { UsageError } from './errors.ts';
 import { renderHelp } from './help.ts';
 import { columnWidths, formatRow } from './table.ts';
 
 const options = {
   changed: { type: 'boolean', help: 'leave out what is at its default' },
   output: { type: 'string', short: 'o', value: 'FORMAT', help: 'yaml or json: a configuration file' },
-  socket: { type: 'string', value: 'PATH', help: 'the agent’s socket, when no other flag is given' },
-  help: { type: 'boolean', short: 'h', help: 'show this' },
+  ...AGENT_OPTIONS,
 } as const satisfies OptionTable;
 
 const HELP = {
@@ -65,66 +62,19 @@ export const command: Command = {
   },
 };
 
-/** Our own options, and what belongs to the agent. */
-export function splitArguments(argv: readonly string[]): {
-  readonly own: readonly string[];
-  readonly flags: readonly string[];
-} {
-  const own: string[] = [];
-  const flags: string[] = [];
-  for (let index = 0; index < argv.length; index += 1) {
-    const word = argv[index] ?? '';
-    const isOutput = word === '-o' || word === '--output';
-    if (isOutput) own.push(...argv.slice(index, index + 2));
-    else if (/^(?:--changed|--output|-o|--help|-h)(?:$|=)/.test(word)) own.push(word);
-    else flags.push(word);
-    if (isOutput) index += 1;
-  }
-  return { own, flags };
-}
-
-/** Whether nothing but the socket was given. */
-export const isOfAgent = (flags: readonly string[]): boolean => {
-  const [first = '--socket='] = flags;
-  return first.startsWith('--socket=') ? flags.length <= 1 : first === '--socket' && flags.length <= 2;
-};
-
 async function configOfAgent(api: LocalApi): Promise<ShownConfig> {
   const [settings, answer] = await Promise.all([
     api.json({ path: ['config'] }),
     api.json({ path: ['configz'] }),
   ]);
-  const rows = listMember(settings, 'settings').filter(isPlainObject);
   return {
-    settings: rows.map((row) => ({
+    settings: settingRows(settings).map((row) => ({
       key: textMember(row, 'key'),
       value: textMember(row, 'value'),
       origin: textMember(row, 'origin'),
     })),
     document: isPlainObject(answer) ? Object.values(answer)[0] : undefined,
   };
-}
-
-/** Faults of the flags are told on standard error; then there is nothing to show. */
-async function configOfFlags(
-  flags: readonly string[],
-  { cwd, err }: CliContext,
-): Promise<ShownConfig | undefined> {
-  const [{ loadConfig }, { formatConfigError }, { configDocument, effectiveSettings }] = await Promise.all([
-    import('../config/load.ts'),
-    import('../config/errors.ts'),
-    import('../config/effective.ts'),
-  ]);
-  const loaded = await loadConfig(flags, { readFile, cwd });
-  if (loaded.kind === 'help' || loaded.kind === 'version')
-    throw new UsageError('--version asks for no configuration');
-  for (const warning of loaded.warnings) await err.write(`nodeagent: ${warning}\n`);
-  if (loaded.kind === 'ok') {
-    const { config, origins } = loaded;
-    return { settings: effectiveSettings(config, origins), document: configDocument(config) };
-  }
-  for (const error of loaded.errors) await err.write(`nodeagent: ${formatConfigError(error)}\n`);
-  return undefined;
 }
 
 async function formatConfig(

@@ -1,23 +1,20 @@
 /** `nodeagent doctor`: what this node can do. Asks the agent that runs, and needs none. */
-import { readFile } from 'node:fs/promises';
 import { release } from 'node:os';
 import { createChecks, examine } from '../doctor/checks.ts';
 import { type Finding, isSound } from '../doctor/finding.ts';
 import { type AgentAnswer, createMachine, type DoctorSettings } from '../doctor/machine.ts';
-import { isPlainObject, listMember, textMember } from './answers.ts';
+import { AGENT_OPTIONS, configOfFlags, isOfAgent, settingRows, splitArguments } from './agent-flags.ts';
+import { isPlainObject, textMember } from './answers.ts';
 import { AgentUnreachableError, type LocalApi } from './api-client.ts';
 import { type OptionTable, parseArguments, parseChoice } from './arguments.ts';
 import { type Command, socketOf } from './command.ts';
-import { isOfAgent, splitArguments } from './config.ts';
 import type { CliContext } from './context.ts';
 import { findingsText } from './doctor-view.ts';
-import { UsageError } from './errors.ts';
 import { renderHelp } from './help.ts';
 
 const options = {
   output: { type: 'string', short: 'o', value: 'FORMAT', help: 'json' },
-  socket: { type: 'string', value: 'PATH', help: 'the agent’s socket, when no other flag is given' },
-  help: { type: 'boolean', short: 'h', help: 'show this' },
+  ...AGENT_OPTIONS,
 } as const satisfies OptionTable;
 
 const HELP = {
@@ -94,7 +91,7 @@ async function askAgent(api: LocalApi, context: CliContext): Promise<Known> {
       api.json({ path: ['version'], signal: context.signal }),
       api.json({ path: ['config'], signal: context.signal }),
     ]);
-    const rows = listMember(settings, 'settings').filter(isPlainObject);
+    const rows = settingRows(settings);
     return {
       agent: { running: true, version: isPlainObject(version) ? textMember(version, 'version') : '' },
       settings: new Map(rows.map((row) => [textMember(row, 'key'), textMember(row, 'value')])),
@@ -107,22 +104,10 @@ async function askAgent(api: LocalApi, context: CliContext): Promise<Known> {
 
 async function settingsOfFlags(
   flags: readonly string[],
-  { cwd, err }: CliContext,
+  context: CliContext,
 ): Promise<SettingTexts | undefined> {
-  const [{ loadConfig }, { formatConfigError }, { effectiveSettings }] = await Promise.all([
-    import('../config/load.ts'),
-    import('../config/errors.ts'),
-    import('../config/effective.ts'),
-  ]);
-  const loaded = await loadConfig(flags, { readFile, cwd });
-  if (loaded.kind === 'help' || loaded.kind === 'version')
-    throw new UsageError('--version asks for no configuration');
-  if (loaded.kind === 'ok') {
-    const { config, origins } = loaded;
-    return new Map(effectiveSettings(config, origins).map(({ key, value }) => [key, value]));
-  }
-  for (const error of loaded.errors) await err.write(`nodeagent: ${formatConfigError(error)}\n`);
-  return undefined;
+  const found = await configOfFlags(flags, context);
+  return found === undefined ? undefined : new Map(found.settings.map(({ key, value }) => [key, value]));
 }
 
 /** Settings are shown in quotes where one would not see them otherwise. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { splitArguments } from './config.ts';
+import { splitArguments } from './agent-flags.ts';
 
 describe('splitArguments', () => {
   test.each([
