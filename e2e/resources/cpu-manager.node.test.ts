@@ -6,7 +6,16 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { formatCpuSet } from '#agent/resources/cpu/cpu-set.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Bench, containerId, isRunning, pod, sh, startBench, WAIT } from '../lifecycle/support.ts';
+import {
+  type Bench,
+  containerId,
+  hasPhase,
+  isRunning,
+  pod,
+  sh,
+  startBench,
+  WAIT,
+} from '../lifecycle/support.ts';
 
 const cpus = (...from: readonly number[]): string => formatCpuSet(new Set(from));
 const ALL = Array.from({ length: availableParallelism() }, (_, cpu) => cpu);
@@ -73,6 +82,16 @@ test('a guaranteed pod has a processor of its own, and the others go and come ba
   await bench.agent.drop('g.json');
   await isOn(burstable, EVERYWHERE);
   expect(JSON.parse(await state())).toMatchObject({ policyName: 'static', defaultCpuSet: EVERYWHERE });
+});
+
+test('a pod that has ended gives its processor back while it is still to be seen', async () => {
+  const look = sh('c', 'grep Cpus_allowed_list /proc/self/status', GUARANTEED);
+  await bench.agent.put('once.json', pod('once', { containers: [look], restartPolicy: 'Never' }));
+  await bench.agent.waitFor('once', hasPhase('Succeeded'));
+  expect((await bench.logs('once', 'c')).split(/\s+/)[1]).toBe(OWN);
+  await eventually(async () => (await state()).includes(`"defaultCpuSet":"${EVERYWHERE}"`), {
+    what: 'everything is shared',
+  });
 });
 
 test('what somebody else changed is put right', async () => {

@@ -63,6 +63,28 @@ describe('makeContainerConfig', () => {
     });
   });
 
+  test('adds what the container has of the node for itself, below its own variables', () => {
+    const grant = {
+      cpusetCpus: '1-2',
+      cpusetMems: '0',
+      devices: [{ hostPath: '/dev/a', containerPath: '/dev/b', permissions: 'rw' }],
+      mounts: [{ hostPath: '/lib/a', containerPath: '/lib/b', readonly: true }],
+      env: { A: 'theirs', B: 'beta' },
+      annotations: { note: 'x' },
+    };
+    const config = configOf(input({}, { grant }));
+    expect(config).toMatchObject({
+      envs: [
+        { key: 'A', value: 'alpha' },
+        { key: 'B', value: 'beta' },
+      ],
+      mounts: [grant.mounts[0], { containerPath: '/etc/hosts' }, {}],
+      devices: grant.devices,
+      annotations: { note: 'x' },
+      linux: { resources: { cpusetCpus: '1-2', cpusetMems: '0', oomScoreAdj: 1000n } },
+    });
+  });
+
   test('mounts the termination log where the container wants it', () => {
     const { mounts } = configOf(input({ terminationMessagePath: '/tmp/last' }, { hostsFile: undefined }));
     expect(mounts).toMatchObject([{ containerPath: '/tmp/last', hostPath: '/pods/last' }]);
