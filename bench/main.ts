@@ -5,6 +5,8 @@
 import { writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
 import { asError } from '#api/kit/clock.ts';
+import { evictionKill, evictionLooks } from './eviction/rows.ts';
+import { setUpEviction } from './eviction/setup.ts';
 import type { FleetSize } from './fleet/fleet.ts';
 import { FLEET_ROWS } from './fleet/rows.ts';
 import { LARGE, setUpFleet } from './fleet/run.ts';
@@ -67,6 +69,7 @@ async function runRow<B>(row: RowOn<B>, bench: B): Promise<Result> {
 const groups = (fleet: FleetSize): readonly Group[] => [
   groupOf([agentStart, podStart, containerRestart, manyPods, idleCpu, memory, adoption], setUpBench),
   groupOf([volumesCold, volumesRestart, usageCpu], setUpVolumes),
+  groupOf([evictionKill, evictionLooks], setUpEviction),
   groupOf(planeRows('embedded'), (stack, say) => setUpPlane('embedded', stack, say)),
   groupOf(planeRows('etcd'), (stack, say) => setUpPlane('etcd', stack, say)),
   groupOf(UPSTREAM_ROWS, setUpUpstream),

@@ -1,0 +1,130 @@
+/** What it costs to watch what a node may run short of, and how soon a shortage has its consequence. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
+import { isReady } from '../../testing/agent.ts';
+import { eventually } from '../../testing/wait.ts';
+import { cpuSeconds } from '../process.ts';
+import type { RowOn } from '../row.ts';
+import { POD_COUNT } from '../setup.ts';
+import { type Measurement, median } from '../table.ts';
+import { type EvictionBench, LEAST_MIB } from './setup.ts';
+
+const REPEATS = 5;
+const PERIOD_MS = 10_000;
+const QUICK_MS = 100;
+const WINDOW_MS = 20_000;
+const MIB = 2 ** 20;
+
+const manifest = (name: string, command: string): string =>
+  JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      hostNetwork: true,
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds: 0,
+      volumes: [{ name: 'memory', emptyDir: { medium: 'Memory' } }],
+      containers: [
+        {
+          name: 'c',
+          image: 'local/busybox:1',
+          command: ['sh', '-c', command],
+          volumeMounts: [{ name: 'memory', mountPath: '/memory' }],
+        },
+      ],
+    },
+  });
+
+/** Looks come a hundred times as often as by default, so that they show; the rest of what the agent does counts, too.
+ *  The last row: the agent has other settings afterwards. */
+async function measureLooks({ agent, say }: EvictionBench): Promise<Measurement> {
+  // So many pods need some memory together.
+  const enough = ['--system-reserved=memory=1Gi', '--eviction-hard=allocatableMemory.available<1Mi'];
+  await agent.stop();
+  await agent.start(enough);
+  const names = Array.from({ length: POD_COUNT }, (_, index) => `rests-${index}`);
+  await Promise.all(names.map((name) => agent.put(`${name}.json`, manifest(name, 'sleep 100000'))));
+  await eventually(async () => (await agent.pods()).filter(isReady).length === POD_COUNT, {
+    timeoutMs: 120_000,
+    intervalMs: 500,
+    what: 'all pods run',
+  });
+  await agent.stop();
+  await agent.start([...enough, `--housekeeping-interval=${QUICK_MS}ms`]);
+  await wait(PERIOD_MS);
+  say(`looking for ${WINDOW_MS / 1000} s`);
+  const before = await cpuSeconds(agent.pid);
+  await wait(WINDOW_MS);
+  const used = (await cpuSeconds(agent.pid)) - before;
+  for (const name of names) await agent.drop(`${name}.json`);
+  await eventually(async () => (await agent.pods()).length === 0, { timeoutMs: 120_000, intervalMs: 500 });
+  return { value: ((100 * used * 1000) / WINDOW_MS) * (QUICK_MS / PERIOD_MS) };
+}
+
+const readOr = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '');
+
+/** Memory that is left to all pods together; without files that nobody reads. */
+async function leftMiB(folder: string): Promise<number> {
+  const [used, most, stat] = await Promise.all([
+    readOr(join(folder, 'memory.usage_in_bytes')).then(
+      (text) => text || readOr(join(folder, 'memory.current')),
+    ),
+    readOr(join(folder, 'memory.limit_in_bytes')).then((text) => text || readOr(join(folder, 'memory.max'))),
+    readOr(join(folder, 'memory.stat')),
+  ]);
+  const inactive = /^total_inactive_file (\d+)$/m.exec(stat) ?? /^inactive_file (\d+)$/m.exec(stat);
+  return (Number(most) - Number(used) + Number(inactive?.[1] ?? 0)) / MIB;
+}
+
+async function until(condition: () => Promise<boolean>): Promise<number> {
+  while (!(await condition())) await wait(1);
+  return performance.now();
+}
+
+async function killMs({ agent, podsCgroup }: EvictionBench, name: string): Promise<number> {
+  const fill =
+    'while :; do head -c 5m /dev/zero >>/memory/x; [ $(stat -c %s /memory/x) -lt 560000000 ] || sleep 1000; done';
+  await agent.put(`${name}.json`, manifest(name, fill));
+  const crossedMs = await until(async () => (await leftMiB(podsCgroup)) < LEAST_MIB);
+  const pod = await agent.pod(name);
+  const id = pod?.status?.containerStatuses?.[0]?.containerID?.replace(/^.*:\/\//, '') ?? '';
+  const all = await readdir(podsCgroup, { recursive: true });
+  const folder = all.find((path) => id !== '' && path.endsWith(id));
+  const processes = join(podsCgroup, folder ?? '', 'cgroup.procs');
+  const killedMs = await until(async () => (await readOr(processes)) === '');
+  await agent.waitFor(name, ({ status }) => status?.reason === 'Evicted');
+  await agent.drop(`${name}.json`);
+  await eventually(async () => (await agent.pods()).length === 0);
+  // Until the node is not short any more.
+  await wait(2500);
+  return killedMs - crossedMs;
+}
+
+async function measureKill(bench: EvictionBench): Promise<Measurement> {
+  const times: number[] = [];
+  for (let index = 0; index < REPEATS; index += 1) {
+    times.push(await killMs(bench, `greedy-${index}`));
+    bench.say(`killed after ${times.at(-1)?.toFixed(0)} ms`);
+  }
+  return { value: median(times) };
+}
+
+export const evictionLooks: RowOn<EvictionBench> = {
+  name: 'eviction-looks',
+  title: `watching what runs short, with ${POD_COUNT} pods: CPU of one core`,
+  unit: '%',
+  budget: 0.5,
+  limits: 'value',
+  measure: measureLooks,
+};
+
+export const evictionKill: RowOn<EvictionBench> = {
+  name: 'eviction-kill',
+  title: 'hard memory threshold crossed → processes killed, at the notice of the kernel',
+  unit: 'ms',
+  budget: 500,
+  limits: 'value',
+  measure: measureKill,
+};
