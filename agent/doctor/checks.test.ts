@@ -3,6 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { checkPrivileges } from './checks/agent.ts';
+import { checkDevicePlugins, checkHugePages, checkShutdown } from './checks/devices.ts';
 import { checkDisk } from './checks/disk.ts';
 import { checkCgroups, checkInotify, checkOverlay, checkSwap, createClockCheck } from './checks/kernel.ts';
 import { checkCni, checkRuntime } from './checks/runtime.ts';
@@ -53,6 +54,42 @@ const short = (findings: readonly Finding[]): readonly string[] =>
   findings.map(({ subject, state, detail }) => `${subject} ${state}: ${detail}`);
 
 type Row = readonly [what: string, files: Readonly<Record<string, string>>, expected: readonly string[]];
+
+describe('checkHugePages', () => {
+  const PAGES = '/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages';
+  test.each<Row>([
+    ['a kernel without', {}, ['huge pages ok: the kernel has none']],
+    ['none set aside', { [PAGES]: '0\n' }, ['huge pages ok: 0 of 2Mi']],
+    ['pages that can be limited', { [PAGES]: '8\n', '/sys/fs/cgroup/cgroup.controllers': 'cpu hugetlb' }, ['huge pages ok: 8 of 2Mi']],
+    ['pages that anybody may take', { [PAGES]: '8\n', '/sys/fs/cgroup/cgroup.controllers': 'cpu' }, ['huge pages limited: 8 of 2Mi']],
+  ])('knows %s', async (_, files, expected) => {
+    await using tree = await createTree(files);
+    expect(short(await checkHugePages(tree.machine))).toEqual(expected);
+  });
+});
+
+describe('checkDevicePlugins', () => {
+  const FOLDER = '/var/lib/agent/device-plugins';
+  test.each<Row>([
+    ['none yet', {}, [`device plugins ok: none yet; they register in ${FOLDER}`]],
+    ['their sockets', { [`${FOLDER}/gpu.sock`]: '', [`${FOLDER}/checkpoint`]: '' }, [`device plugins ok: sockets in ${FOLDER}: gpu.sock`]],
+  ])('names %s', async (_, files, expected) => {
+    await using tree = await createTree(files);
+    expect(short(await checkDevicePlugins(tree.machine))).toEqual(expected);
+  });
+});
+
+describe('checkShutdown', () => {
+  const BUS = '/run/dbus/system_bus_socket';
+  test.each<Row>([
+    ['there is no bus', {}, [`shutdown limited: no bus at ${BUS}`]],
+    ['nothing can hold the lock', { [BUS]: '' }, ['shutdown limited: no program systemd-inhibit']],
+    ['all is there', { [BUS]: '', '/usr/bin/systemd-inhibit': '' }, ['shutdown ok: can be held up for pods, by shutdownGracePeriod']],
+  ])('says so when %s', async (_, files, expected) => {
+    await using tree = await createTree(files);
+    expect(short(await checkShutdown(tree.machine))).toEqual(expected);
+  });
+});
 
 describe('checkPrivileges', () => {
   test.each<Row>([

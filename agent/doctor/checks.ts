@@ -1,6 +1,7 @@
 /** Every check, in the order in which they are shown. */
 import { asError } from '#api/kit/clock.ts';
 import { checkAgent, checkPrivileges } from './checks/agent.ts';
+import { checkDevicePlugins, checkHugePages, checkShutdown } from './checks/devices.ts';
 import { checkDisk } from './checks/disk.ts';
 import { checkCgroups, checkInotify, checkOverlay, checkSwap, createClockCheck } from './checks/kernel.ts';
 import { checkMemoryNodes, checkProcessors } from './checks/resources.ts';
@@ -20,6 +21,9 @@ export const createChecks = (now: () => number): readonly Check[] => [
   checkCgroups,
   checkProcessors,
   checkMemoryNodes,
+  checkHugePages,
+  checkDevicePlugins,
+  checkShutdown,
   checkSwap,
   checkOverlay,
   checkInotify,
