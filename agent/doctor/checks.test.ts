@@ -6,6 +6,7 @@ import { checkPrivileges } from './checks/agent.ts';
 import { checkDevicePlugins, checkHugePages, checkShutdown } from './checks/devices.ts';
 import { checkDisk } from './checks/disk.ts';
 import { checkCgroups, checkInotify, checkOverlay, checkSwap, createClockCheck } from './checks/kernel.ts';
+import { checkKernelDefaults, checkLimits } from './checks/limits.ts';
 import { checkCni, checkRuntime } from './checks/runtime.ts';
 import { checkCsiDrivers, checkFlexDrivers, checkVolumes } from './checks/volumes.ts';
 import { createChecks, examine } from './checks.ts';
@@ -60,8 +61,16 @@ describe('checkHugePages', () => {
   test.each<Row>([
     ['a kernel without', {}, ['huge pages ok: the kernel has none']],
     ['none set aside', { [PAGES]: '0\n' }, ['huge pages ok: 0 of 2Mi']],
-    ['pages that can be limited', { [PAGES]: '8\n', '/sys/fs/cgroup/cgroup.controllers': 'cpu hugetlb' }, ['huge pages ok: 8 of 2Mi']],
-    ['pages that anybody may take', { [PAGES]: '8\n', '/sys/fs/cgroup/cgroup.controllers': 'cpu' }, ['huge pages limited: 8 of 2Mi']],
+    [
+      'pages that can be limited',
+      { [PAGES]: '8\n', '/sys/fs/cgroup/cgroup.controllers': 'cpu hugetlb' },
+      ['huge pages ok: 8 of 2Mi'],
+    ],
+    [
+      'pages that anybody may take',
+      { [PAGES]: '8\n', '/sys/fs/cgroup/cgroup.controllers': 'cpu' },
+      ['huge pages limited: 8 of 2Mi'],
+    ],
   ])('knows %s', async (_, files, expected) => {
     await using tree = await createTree(files);
     expect(short(await checkHugePages(tree.machine))).toEqual(expected);
@@ -72,7 +81,11 @@ describe('checkDevicePlugins', () => {
   const FOLDER = '/var/lib/agent/device-plugins';
   test.each<Row>([
     ['none yet', {}, [`device plugins ok: none yet; they register in ${FOLDER}`]],
-    ['their sockets', { [`${FOLDER}/gpu.sock`]: '', [`${FOLDER}/checkpoint`]: '' }, [`device plugins ok: sockets in ${FOLDER}: gpu.sock`]],
+    [
+      'their sockets',
+      { [`${FOLDER}/gpu.sock`]: '', [`${FOLDER}/checkpoint`]: '' },
+      [`device plugins ok: sockets in ${FOLDER}: gpu.sock`],
+    ],
   ])('names %s', async (_, files, expected) => {
     await using tree = await createTree(files);
     expect(short(await checkDevicePlugins(tree.machine))).toEqual(expected);
@@ -84,7 +97,11 @@ describe('checkShutdown', () => {
   test.each<Row>([
     ['there is no bus', {}, [`shutdown limited: no bus at ${BUS}`]],
     ['nothing can hold the lock', { [BUS]: '' }, ['shutdown limited: no program systemd-inhibit']],
-    ['all is there', { [BUS]: '', '/usr/bin/systemd-inhibit': '' }, ['shutdown ok: can be held up for pods, by shutdownGracePeriod']],
+    [
+      'all is there',
+      { [BUS]: '', '/usr/bin/systemd-inhibit': '' },
+      ['shutdown ok: can be held up for pods, by shutdownGracePeriod'],
+    ],
   ])('says so when %s', async (_, files, expected) => {
     await using tree = await createTree(files);
     expect(short(await checkShutdown(tree.machine))).toEqual(expected);
@@ -189,6 +206,40 @@ describe('the kernel', () => {
       ['cgroups limited: v1, driver systemd, without pids'],
     ],
     ['cgroups', checkCgroups, 'none', {}, ['cgroups broken: none at /sys/fs/cgroup']],
+    [
+      'limits',
+      checkLimits,
+      'v1 that can’t be written',
+      {
+        '/proc/self/mountinfo':
+          '1 2 0:3 / /sys/fs/cgroup/memory ro shared:1 - cgroup cgroup rw,memory\n1 2 0:3 / /d rw - ext4 d ro\n',
+        '/sys/fs/cgroup/memory/memory.memsw.limit_in_bytes': '',
+        '/sys/fs/cgroup/hugetlb/x': '',
+        '/dev/kmsg': '',
+      },
+      [
+        'limits limited: read-only: /sys/fs/cgroup/memory',
+        'limits ok: all but those of memory that is kept for who asked for it (MemoryQoS needs cgroup v2)',
+      ],
+    ],
+    [
+      'limits',
+      checkLimits,
+      'v2 with everything',
+      {
+        '/proc/self/mountinfo': '1 2 0:3 / /sys/fs/cgroup rw shared:1 - cgroup2 cgroup2 rw\n',
+        '/sys/fs/cgroup/cgroup.controllers': 'cpu memory pids hugetlb\n',
+        '/dev/kmsg': '',
+      },
+      ['limits ok: all'],
+    ],
+    [
+      'parameters of the kernel',
+      checkKernelDefaults,
+      'one that differs',
+      { '/proc/sys/kernel/panic': '0\n' },
+      ['kernel parameters ok: differ: kernel.panic=0'],
+    ],
     ['swap', checkSwap, 'off', { '/proc/swaps': 'Filename\tType\n' }, ['swap ok: off']],
     [
       'swap',

@@ -4,6 +4,7 @@ import { checkAgent, checkPrivileges } from './checks/agent.ts';
 import { checkDevicePlugins, checkHugePages, checkShutdown } from './checks/devices.ts';
 import { checkDisk } from './checks/disk.ts';
 import { checkCgroups, checkInotify, checkOverlay, checkSwap, createClockCheck } from './checks/kernel.ts';
+import { checkKernelDefaults, checkLimits } from './checks/limits.ts';
 import { checkMemoryNodes, checkProcessors } from './checks/resources.ts';
 import { checkCni, checkRuntime } from './checks/runtime.ts';
 import { checkCsiDrivers, checkFlexDrivers, checkVolumes } from './checks/volumes.ts';
@@ -19,6 +20,8 @@ export const createChecks = (now: () => number): readonly Check[] => [
   checkRuntime,
   checkCni,
   checkCgroups,
+  checkLimits,
+  checkKernelDefaults,
   checkProcessors,
   checkMemoryNodes,
   checkHugePages,
