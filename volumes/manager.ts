@@ -18,6 +18,7 @@ import { createLookAfter } from './look-after.ts';
 import { createMounter, type Mounter } from './mounter.ts';
 import { createPodTasks, type PodTasks, until } from './pod-tasks.ts';
 import { podsOnDisk } from './pods-on-disk.ts';
+import { createRemoteBinds } from './remote-binds.ts';
 import { checkAnswers } from './remote-mounts.ts';
 import { createSetUp, type SetUpVolume, uidOf, undoServices } from './set-up.ts';
 import { combineFailures, type VolumeFailure } from './setup-error.ts';
@@ -194,9 +195,10 @@ function mountedOf(ready: ReadonlyMap<string, ActualVolume>, name: string): Moun
 /** The part of the manager that is for single mounts of a container. */
 function createSubPathPart(
   rootDir: string,
-  { mounter, run }: Pick<UndoServices, 'mounter' | 'run'>,
+  { mounter, run, clock }: Pick<UndoServices, 'mounter' | 'run' | 'clock'>,
   tasks: PodTasks,
 ): Pick<VolumeManager, 'prepareSubPath' | 'cleanSubPaths'> {
+  const binds = createRemoteBinds({ clock });
   return {
     async prepareSubPath({ podUID, volume, containerName, mountIndex, subPath }) {
       try {
@@ -206,14 +208,13 @@ function createSubPathPart(
           containerName,
           mountIndex,
         });
-        await checkAnswers({ mounter, run }, volume.hostPath, new AbortController().signal);
+        const { signal } = new AbortController();
+        const remote = await checkAnswers({ mounter, run }, volume.hostPath, signal);
+        const { hostPath, readOnly } = volume;
+        const bind = (): Promise<void> =>
+          bindSubPath(mounter, { volumePath: hostPath, subPath, readOnly, target });
         await tasks.run(podUID, `subpaths/${containerName}`, () =>
-          bindSubPath(mounter, {
-            volumePath: volume.hostPath,
-            subPath,
-            readOnly: volume.readOnly,
-            target,
-          }),
+          remote === undefined ? bind() : binds.run(remote, bind),
         );
         return target;
       } catch (thrown) {

@@ -71,16 +71,18 @@ export function mountOf(mounts: readonly MountInfo[], path: string): MountInfo |
 }
 
 /** Makes sure that a volume can be looked at, if that depends on a server.
+ *  @returns the mount of the server
  *  @throws VolumeSetupError when the server doesn't answer */
 export async function checkAnswers(
   { mounter, run }: RemoteServices,
   path: string,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<MountInfo | undefined> {
   const mount = mountOf(await mounter.list(), path);
-  if (mount === undefined || !isRemote(mount)) return;
+  if (mount === undefined || !isRemote(mount)) return undefined;
   try {
     await run('stat', ['--file-system', '--', path], { signal, timeoutMs: ANSWER_MS });
+    return mount;
   } catch (cause) {
     if (!(cause instanceof ProgramTimeoutError)) throw cause;
     throw new VolumeSetupError(`${mount.source} (${mount.fsType}) does not answer`, { cause });
