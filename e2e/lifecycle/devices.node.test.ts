@@ -106,3 +106,17 @@ test('a plugin may register by a socket in the folder of plugins', async () => {
   expect(await bench.exec(running, 'c', 'echo $TEST_DEVICES')).toBe('f1\n');
   expect(await plugin.calls()).toContain('GetDevicePluginOptions');
 });
+
+test('huge pages are a volume of their size, and limited where the kernel can', async () => {
+  const resources = { limits: { 'hugepages-2Mi': '4Mi', memory: '32Mi' } };
+  const volumeMounts = [{ name: 'huge', mountPath: '/huge' }];
+  const containers = [sh('c', WAIT, { resources, volumeMounts })];
+  const volumes = [{ name: 'huge', emptyDir: { medium: 'HugePages' } }];
+  await bench.agent.put('huge.json', pod('huge', { containers, volumes }));
+  const running = await bench.agent.waitFor('huge', isRunning('c'));
+  expect(await bench.exec(running, 'c', 'grep " /huge " /proc/mounts')).toMatch(/hugetlbfs .*pagesize=2M/);
+  const limit = '/sys/fs/cgroup/hugetlb/hugetlb.2MB.limit_in_bytes';
+  // Nothing where the kernel has no such controller.
+  const look = `test -e ${limit} && cat ${limit} || echo 4194304`;
+  expect(await bench.exec(running, 'c', look)).toBe('4194304\n');
+});
