@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import facts from '#api/schema/data/api-types/core-v1.json' with { type: 'json' };
+import { FIELD_USES } from './field-uses.ts';
+
+interface Field {
+  readonly json: string;
+  readonly type: string;
+  readonly inline?: boolean;
+}
+
+const TYPES: Readonly<Record<string, { readonly fields: readonly Field[] }>> = facts.types;
+const fieldsOf = (type: string): readonly Field[] =>
+  (TYPES[type]?.fields ?? []).flatMap((field) => (field.inline === true ? fieldsOf(field.type) : [field]));
+
+/** Each field of each source, whether of a pod's volume or of a PersistentVolume. */
+const SOURCES = new Map<string, ReadonlySet<string>>();
+for (const source of [...fieldsOf('VolumeSource'), ...fieldsOf('PersistentVolumeSource')]) {
+  const names = fieldsOf(source.type).map(({ json }) => json);
+  SOURCES.set(source.json, new Set([...(SOURCES.get(source.json) ?? []), ...names]));
+}
+
+const HERE = import.meta.dirname;
+/** Files that every source has, which name fields of all of them. */
+const SHARED = /\/(?:source|types|field-uses)\.ts$/;
+
+/** The text of the source's own file and of what it imports in this room. */
+function textOf(path: string, seen: Set<string>): string {
+  if (seen.has(path) || SHARED.test(path)) return '';
+  seen.add(path);
+  const text = readFileSync(path, 'utf8');
+  const imports = [...text.matchAll(/from '(\.[^']+)'/g)].map(([, name = '']) => join(dirname(path), name));
+  return [text, ...imports.map((name) => textOf(name, seen))].join('\n');
+}
+
+const fileOf = (source: string): string =>
+  join(
+    HERE,
+    `${source.replaceAll(/(?<=[a-z])[A-Z]+/g, (word) => `-${word.toLowerCase()}`).toLowerCase()}.ts`,
+  );
+
+describe('what becomes of the fields of sources', () => {
+  test('is said of every source and of no other', () => {
+    expect(Object.keys(FIELD_USES).toSorted()).toEqual([...SOURCES.keys()].toSorted());
+  });
+
+  test.each(Object.entries(FIELD_USES))('is said of every field of %s, and is so', (source, uses) => {
+    expect(Object.keys(uses).toSorted()).toEqual([...(SOURCES.get(source) ?? [])].toSorted());
+    const text = textOf(fileOf(source), new Set());
+    const ignored = Object.entries(uses)
+      .filter(([field, use]) => use === 'used' && !new RegExp(`\\b${field}\\b`).test(text))
+      .map(([field]) => field);
+    expect(ignored).toEqual([]);
+  });
+});
