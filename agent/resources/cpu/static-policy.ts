@@ -4,7 +4,7 @@ import { milliValue } from '#api/meta/quantity.ts';
 import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
 import { qosClass } from '#api/schema/qos-class.ts';
 import { ResourceRefusal } from '../contract.ts';
-import { maskOf, type NodeMask, nodesIn, type TopologyHint } from '../topology/hints.ts';
+import { maskOf, type NodeMask, nodesIn, size, type TopologyHint } from '../topology/hints.ts';
 import { isWholeCores, takeDistributed, takePacked } from './assign.ts';
 import { type CpuSet, inOrder } from './cpu-set.ts';
 import { type CpuTopology, groupBy, threadsPerCore } from './topology.ts';
@@ -176,6 +176,15 @@ export function podCpuHints(
   return hintsFor(policy.topology, { free, needed: new Set(), count });
 }
 
+/** How many of the processors are on the nodes of a mask. */
+function countOn(topology: CpuTopology, cpus: CpuSet): (mask: NodeMask) => number {
+  const counts = [...groupBy(topology, cpus, 'numa')].map(([node, group]) => ({
+    bit: maskOf([node]),
+    count: group.length,
+  }));
+  return (mask) => counts.reduce((sum, { bit, count }) => ((mask & bit) === 0 ? sum : sum + count), 0);
+}
+
 interface Wanted {
   readonly free: CpuSet;
   /** On whose nodes the container has to be, as it takes these over. */
@@ -187,12 +196,11 @@ function hintsFor(topology: CpuTopology, { free, needed, count }: Wanted): reado
   const mustBeOn = maskOf(groupBy(topology, needed, 'numa').keys());
   const nodes = [...groupBy(topology, topology.all, 'numa').keys()].toSorted((a, b) => a - b);
   const masks = subsets(nodes);
-  const enough = masks.filter(
-    (mask) => (mask & mustBeOn) === mustBeOn && onNodes(topology, free, mask).size >= count,
-  );
-  const possible = masks.filter((mask) => onNodes(topology, topology.all, mask).size >= count);
-  const fewest = Math.min(...possible.map((mask) => nodesIn(mask).length));
-  return enough.map((mask) => ({ nodes: mask, preferred: nodesIn(mask).length === fewest }));
+  const freeOn = countOn(topology, free);
+  const allOn = countOn(topology, topology.all);
+  const enough = masks.filter((mask) => (mask & mustBeOn) === mustBeOn && freeOn(mask) >= count);
+  const fewest = Math.min(...masks.filter((mask) => allOn(mask) >= count).map(size));
+  return enough.map((mask) => ({ nodes: mask, preferred: size(mask) === fewest }));
 }
 
 function subsets(nodes: readonly number[]): readonly NodeMask[] {

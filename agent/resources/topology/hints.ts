@@ -34,7 +34,12 @@ export const maskOf = (nodes: Iterable<number>): NodeMask =>
 export const nodesIn = (mask: NodeMask): readonly number[] =>
   Array.from({ length: 31 }, (_, node) => node).filter((node) => (mask & (1 << node)) !== 0);
 
-const size = (mask: NodeMask): number => nodesIn(mask).length;
+/** How many nodes a mask has. */
+export function size(mask: NodeMask): number {
+  let count = 0;
+  for (let left = mask; left !== 0; left &= left - 1) count += 1;
+  return count;
+}
 
 /** Fewer nodes first, and of as many those with the lower numbers. */
 export function isNarrower(one: NodeMask, other: NodeMask): boolean {
@@ -50,32 +55,33 @@ function waysOf(providers: readonly ProviderHints[]): readonly (readonly Topolog
   );
 }
 
-/** Where all of these meet. */
-function meet(hints: readonly TopologyHint[], all: NodeMask): { nodes: NodeMask; preferred: boolean } {
-  let nodes = all;
-  let preferred = true;
-  for (const hint of hints) {
-    nodes &= hint.nodes ?? all;
-    preferred &&= hint.preferred;
+/** Where one way for each resource meets, for every choice of ways. What comes to the same is kept once: there are far
+ *  fewer meetings than choices. */
+function meetings(ways: readonly (readonly TopologyHint[])[], all: NodeMask): Iterable<Meeting> {
+  let met: ReadonlyMap<number, Meeting> = new Map([[0, { nodes: all, preferred: true }]]);
+  for (const hints of ways) {
+    const next = new Map<number, Meeting>();
+    for (const before of met.values()) {
+      for (const hint of hints) {
+        const nodes = before.nodes & (hint.nodes ?? all);
+        const preferred = before.preferred && hint.preferred;
+        if (nodes !== 0) next.set(nodes * 2 + Number(preferred), { nodes, preferred });
+      }
+    }
+    met = next;
   }
-  return { nodes, preferred };
+  return met.values();
 }
 
-/** Every choice of one way for each resource. */
-function* choices(ways: readonly (readonly TopologyHint[])[]): Generator<readonly TopologyHint[]> {
-  const [first, ...others] = ways;
-  if (first === undefined) {
-    yield [];
-    return;
-  }
-  for (const hint of first) for (const rest of choices(others)) yield [hint, ...rest];
+interface Meeting {
+  readonly nodes: NodeMask;
+  readonly preferred: boolean;
 }
 
-function best(ways: readonly (readonly TopologyHint[])[], all: NodeMask): TopologyHint & { nodes: NodeMask } {
-  let found = { nodes: all, preferred: false };
-  for (const choice of choices(ways)) {
-    const merged = meet(choice, all);
-    if (merged.nodes === 0 || (found.preferred && !merged.preferred)) continue;
+function best(ways: readonly (readonly TopologyHint[])[], all: NodeMask): Meeting {
+  let found: Meeting = { nodes: all, preferred: false };
+  for (const merged of meetings(ways, all)) {
+    if (found.preferred && !merged.preferred) continue;
     if ((merged.preferred && !found.preferred) || isNarrower(merged.nodes, found.nodes)) found = merged;
   }
   return found;
