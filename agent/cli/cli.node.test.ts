@@ -34,7 +34,12 @@ const podText = (name: string, script: string, more: object = {}): string =>
   });
 
 beforeAll(async () => {
-  agent = await TestAgent.create({ endpoint: inject('criEndpoint'), program: [CLI, 'run'] });
+  agent = await TestAgent.create({
+    endpoint: inject('criEndpoint'),
+    program: [CLI, 'run'],
+    // One that no machine of tests comes to.
+    flags: ['--eviction-hard=memory.available<1Mi'],
+  });
   await agent.put('web.json', podText('web', `for i in 1 2 3; do echo line $i; done; ${WAIT}`));
   await agent.put(
     'bad.yaml',
@@ -62,7 +67,7 @@ describe('ps and get', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^node n1 +up /m);
     expect(out).toMatch(/^cpu +\[[#-]+\] +\d+% +\d+m of \d+m$/m);
-    expect(out).toMatch(/^memory +\[[#!-]+\] +\d+% +\S+ of \S+ +threshold: memory\.available < 100Mi$/m);
+    expect(out).toMatch(/^memory +\[[#!-]+\] +\d+% +\S+ of \S+ +evicts below 1Mi of memory\.available$/m);
     expect(out).toMatch(/^default +web-n1 +\d+m +\S+Ki +\S+/m);
     expect(out).toMatch(/^ +main +\d+m +\S+Ki/m);
     expect(out).not.toContain('\u001B');
