@@ -90,6 +90,7 @@ export function createSetUp(deps: SetUpDeps): SetUpVolume {
         ...(host.emptyDirs === undefined ? {} : { emptyDirs: host.emptyDirs }),
         ...(accountToken === undefined ? {} : { accountToken }),
         ...(expander === undefined ? {} : { expander }),
+        checksPrograms: host.checksPrograms === true,
       },
       pod,
       namespace: pod.metadata?.namespace ?? 'default',

@@ -35,6 +35,9 @@ export interface VolumeHost {
   readonly vocabulary: Vocabulary;
   /** Runs helper programs of the system. */
   readonly run?: RunProgram;
+  /** Whether the helper programs of a source have to be there before one of its volumes is begun. Default: a volume
+   *  fails when it needs one that is not. */
+  readonly checksPrograms?: boolean;
   /** CSI drivers. Default: none are served. */
   readonly csi?: CsiVolumes;
   /** Programs in the plugin directory. */

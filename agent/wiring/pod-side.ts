@@ -181,6 +181,7 @@ function createVolumes(
     rootDir,
     csi: csi.volumes,
     run,
+    checksPrograms: config.experimentalCheckNodeCapabilitiesBeforeMount,
     emptyDirs,
     flexDrivers,
     objects,

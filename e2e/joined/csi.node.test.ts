@@ -1,6 +1,6 @@
 /** Volumes of a real CSI driver on a joined node, attached by an attacher outside. */
 import { Buffer } from 'node:buffer';
-import { stat } from 'node:fs/promises';
+import { stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { attachmentName } from '#api/meta/volume-names.ts';
@@ -12,7 +12,11 @@ import type {
 } from '#api/schema/gen/core-v1.ts';
 import type { CSIDriverSpec, CSINode, CSINodeDriver, VolumeAttachment } from '#api/schema/gen/storage-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import type { RecordedCall, TestDriverOptions } from '#volumes/csi/testing/driver-options.ts';
+import {
+  conditionFile,
+  type RecordedCall,
+  type TestDriverOptions,
+} from '#volumes/csi/testing/driver-options.ts';
 import { startTestDriver, type TestDriver } from '#volumes/csi/testing/start-driver.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -230,8 +234,11 @@ test('a volume grows while a pod has it, and its claim says so', async () => {
   await eventually(() => eventOf(joined, 'FileSystemResizeSuccessful'));
 });
 
-test('a volume of a pod itself has its pod, its tokens and its group, and needs no claim', async () => {
-  await using world = await startWorld();
+test('a volume of a pod itself has its pod, its tokens and its group, and tells of its health', async () => {
+  await using world = await startWorld({ capabilities: ['GET_VOLUME_STATS', 'VOLUME_CONDITION'] }, [
+    '--feature-gates=CSIVolumeHealth=true',
+    '--volume-stats-agg-period=1s',
+  ]);
   const { joined, driver } = world;
   await makeDriver(joined, {
     attachRequired: false,
@@ -272,6 +279,13 @@ test('a volume of a pod itself has its pod, its tokens and its group, and needs 
     new Date(claims.exp * 1000).toISOString().replace('.000', ''),
   );
   expect((await stat(String(published['targetPath']))).gid).toBe(4321);
+  await writeFile(conditionFile(driver.options.dataDir), 'the disk is on fire');
+  const abnormal = await eventually(() => eventOf(joined, 'VolumeConditionAbnormal'));
+  expect(abnormal).toMatchObject({
+    type: 'Warning',
+    message: 'Volume disk: the disk is on fire',
+    involvedObject: { kind: 'Pod', name: 'own' },
+  });
   await joined.remove('own');
   await eventually(async () => (await driver.methods()).join() === 'NodePublishVolume,NodeUnpublishVolume', {
     timeoutMs: 20_000,

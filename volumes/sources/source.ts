@@ -10,6 +10,8 @@ import type { Expander } from '../expansion/expander.ts';
 import type { FlexDrivers } from '../flex/drivers.ts';
 import type { Mounter } from '../mounter.ts';
 import type { RunProgram } from '../programs/contract.ts';
+import { MissingProgramError } from '../programs/errors.ts';
+import { findProgram } from '../programs/find-program.ts';
 import { VolumeSetupError } from '../setup-error.ts';
 import type { PublishRecord, StageFolder, StagePlan, StageRecord, UndoState } from '../staging/contract.ts';
 import type { AccountTokenOf, EmptyDirOptions } from '../types.ts';
@@ -51,6 +53,8 @@ export interface SourceServices extends UndoServices {
   readonly accountToken?: AccountTokenOf;
   /** Absent where nobody keeps claims. */
   readonly expander?: Expander;
+  /** Whether helper programs have to be there before anything is begun. */
+  readonly checksPrograms?: boolean;
 }
 
 /** What a source keeps on disk, so that it can be undone without the pod. */
@@ -183,12 +187,20 @@ export function bindFrom(plugins: readonly SourcePlugin[], fields: SourceFields)
   for (const plugin of plugins) {
     const setUp = plugin.bind(fields);
     if (setUp === undefined) continue;
-    return (request) => {
+    return async (request) => {
       checkAsked(plugin, request);
+      if (request.services.checksPrograms === true) await checkPrograms(plugin);
       return setUp({ ...request, ...request.undoable(plugin.name) });
     };
   }
   return undefined;
+}
+
+/** @throws MissingProgramError for the first program that is not there */
+async function checkPrograms({ about }: SourcePlugin): Promise<void> {
+  for (const program of about.programs ?? []) {
+    if ((await findProgram(program)) === undefined) throw new MissingProgramError(program);
+  }
 }
 
 function checkAsked({ name, about }: SourcePlugin, request: SourceRequest): void {

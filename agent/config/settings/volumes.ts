@@ -50,7 +50,7 @@ export const VOLUME_SETTINGS: readonly Setting[] = [
     flags: [
       { name: 'experimental-check-node-capabilities-before-mount', deprecated: 'removal', removedIn: '1.23' },
     ],
-    acted: false,
+    acted: true,
     help: 'Check that the node has what a mount needs before it is tried.',
   },
 ];
