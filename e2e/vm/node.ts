@@ -58,7 +58,7 @@ const RUNTIME = 'unix:///run/containerd/containerd.sock';
 /** Longest time for anything that the agent does; everything is emulated, on a machine that may be busy. */
 const AGENT_TIMEOUT_MS = 120_000;
 const START_TIMEOUT_MS = 300_000;
-const LONGEST_WAIT_S = 120;
+const LONGEST_WAIT_S = 240;
 const CURL = ['curl', '--silent', '--fail-with-body', '--unix-socket', SOCKET];
 const DROP_INS = '/etc/systemd/system/nodeagent.service.d';
 const UNPACK = 'tar --extract --file /dev/vdb --directory / --no-overwrite-dir';

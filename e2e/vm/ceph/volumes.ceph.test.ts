@@ -51,6 +51,8 @@ test('an agent that was killed takes them over as they are', async () => {
 
 test('the pod reads what it wrote before the power was cut', async () => {
   await node.vm.cutPower();
+  // The servers of the cluster start at the same time.
+  await eventually(() => node.pods(), LOOKS);
   const said = await node.said('ceph', 'all read');
   expect(said).toMatch(/files read word of files[^]*rbd read word of rbd/);
 });
