@@ -35,7 +35,7 @@ export async function removeAbandonedContainerds(): Promise<readonly string[]> {
   return abandoned;
 }
 
-const TEST_CGROUP = /^na-test-(na-agent-\w+)$/;
+const TEST_CGROUP = /^na-test-(na-[\w-]+)$/;
 
 /** Removes cgroups of agents of tests whose folders are gone. */
 export async function removeAbandonedCgroups(mountRoot = '/sys/fs/cgroup'): Promise<void> {
