@@ -4,7 +4,7 @@ import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { CSINodeDriver } from '#api/schema/gen/storage-v1.ts';
 import { driverEntry, driverSteps, migrationAnnotation, newCsiNode, nodeChange } from './decide-node.ts';
 
-const RULES = { domain: 'plat.io', gates: new Set<string>(), settled: true };
+const RULES = { domain: 'x.io', gates: new Set<string>(), settled: true };
 const driver = (name: string, more: Partial<Parameters<typeof driverEntry>[0]> = {}) => ({
   name,
   nodeID: `${name}-id`,
@@ -81,14 +81,14 @@ describe('driverSteps', () => {
 
 describe('newCsiNode', () => {
   test('is owned by its node, and tells what is left to drivers', () => {
-    const made = newCsiNode({ metadata: { name: 'n1', uid: 'u1' } }, 'storage.plat.io/v1', {
+    const made = newCsiNode({ metadata: { name: 'n1', uid: 'u1' } }, 'storage.x.io/v1', {
       ...RULES,
       gates: new Set(['CSIMigration', 'CSIMigrationAWS']),
     });
     expect(made.metadata).toEqual({
       name: 'n1',
       annotations: {
-        'storage.alpha.plat.io/migrated-plugins': 'plat.io/aws-ebs,plat.io/azure-disk,plat.io/cinder',
+        'storage.alpha.x.io/migrated-plugins': 'x.io/aws-ebs,x.io/azure-disk,x.io/cinder',
       },
       ownerReferences: [{ apiVersion: 'v1', kind: 'Node', name: 'n1', uid: 'u1' }],
     });
@@ -101,7 +101,7 @@ describe('newCsiNode', () => {
 });
 
 describe('nodeChange', () => {
-  const IDS = 'csi.volume.plat.io/nodeid';
+  const IDS = 'csi.volume.x.io/nodeid';
   const node = (labels = {}, annotations = {}): Node => ({ metadata: { name: 'n1', labels, annotations } });
 
   test('tells where the node is, and what drivers call it', () => {

@@ -48,7 +48,7 @@ const CLASSES: readonly StorageClass[] = [
   { metadata: { name: 'early' }, provisioner: 'vendor.example', volumeBindingMode: 'Immediate' },
 ];
 
-const MIGRATION = { domain: 'plat.io', gates: new Set(['CSIMigration', 'CSIMigrationAWS']) };
+const MIGRATION = { domain: 'x.io', gates: new Set(['CSIMigration', 'CSIMigrationAWS']) };
 
 function volumesOf(
   claims: readonly PersistentVolumeClaim[],
@@ -244,7 +244,7 @@ describe('volumes of older sources, with room for one of their driver', () => {
   });
 
   test('a claim that waits counts for the driver that its provisioner is left to', () => {
-    const classes = { provisioner: 'plat.io/aws-ebs', volumeBindingMode: 'WaitForFirstConsumer' } as const;
+    const classes = { provisioner: 'x.io/aws-ebs', volumeBindingMode: 'WaitForFirstConsumer' } as const;
     const waiting = claim('later', { storageClassName: 'old' });
     const all = volumesOf([waiting, claim('a', { volumeName: 'a' }, 'Bound')], [volume('a', ebs('vol-a'))]);
     const fleet = fleetOf([nodeObject('n1')], {
