@@ -25,7 +25,7 @@ export interface EvictionDeps<T> {
   /** Gives up what nobody needs: dead containers, unused images. Does nothing where nothing helps. */
   readonly reclaim: (short: Signal, signal: AbortSignal) => Promise<void>;
   /** Pods that run, with what each uses of what is short. */
-  readonly candidates: (short: Signal) => Promise<readonly Candidate<T>[]>;
+  readonly candidates: (short: Signal, signal: AbortSignal) => Promise<readonly Candidate<T>[]>;
   /** Ends the pod; resolves when it is gone, or when waiting longer makes no sense. */
   readonly evict: (order: EvictionOrder<T>, signal: AbortSignal) => Promise<void>;
   /** Ends pods that use more local storage than they may; true if any was. */
@@ -113,7 +113,7 @@ export function createEvictionManager<T>(deps: EvictionDeps<T>, options: Evictio
     signal.throwIfAborted();
     const observations = await deps.observe(signal);
     if (!isStillShort(threshold, observations)) return false;
-    const [evicted] = rank(short, await deps.candidates(short));
+    const [evicted] = rank(short, await deps.candidates(short, signal));
     if (evicted === undefined) {
       log.error({ signal: short }, 'The node is short and there is no pod that may be evicted');
       return false;

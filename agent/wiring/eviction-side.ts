@@ -1,6 +1,6 @@
 /** Saving the node before the kernel has to: what is measured, what is won back, which pods are ended, wired. */
 import { readFile, stat, statfs } from 'node:fs/promises';
-import type { Timer } from '#api/kit/clock.ts';
+import { sleep, type Timer } from '#api/kit/clock.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { PodStats } from '#api/schema/gen/stats-v1alpha1.ts';
 import { createEvictionManager, type EvictionManager, type EvictionStanding } from '#eviction/manager.ts';
@@ -48,6 +48,9 @@ export interface EvictionParts {
 /** After a notice of the kernel it is looked twice, so many ms apart: it tells of the same shortage often, and sometimes
  *  a moment too soon. */
 const SECOND_LOOK_MS = 250;
+/** Runtimes measure layers every ten seconds. */
+const LAYER_LOOKS = 12;
+const LAYER_LOOK_MS = 1000;
 
 const thresholdsOf = (config: AgentConfig): readonly Threshold[] =>
   readThresholds({
@@ -99,7 +102,27 @@ async function containerMemory({
   return pods;
 }
 
-type Candidates = (short: Signal) => Promise<readonly Candidate<Pod>[]>;
+/** Waits until the layers of all containers were measured after that time: runtimes do so now and then, and who has
+ *  filled one meanwhile would not be seen. @throws CriError */
+async function layersMeasured(
+  { connection, view }: RuntimeSide,
+  { clock }: Base,
+  signal: AbortSignal,
+): Promise<void> {
+  const sinceNs = BigInt(clock.now()) * 1_000_000n;
+  for (let look = 0; look < LAYER_LOOKS; look += 1) {
+    const { stats } = await connection.runtime.listContainerStats({});
+    const isOld = stats.some(
+      ({ attributes, writableLayer }) =>
+        view.container(attributes?.id ?? '')?.state === 'running' &&
+        (writableLayer?.timestamp ?? 0n) < sinceNs,
+    );
+    if (!isOld) return;
+    await sleep(clock, LAYER_LOOK_MS, signal);
+  }
+}
+
+type Candidates = (short: Signal, signal: AbortSignal) => Promise<readonly Candidate<Pod>[]>;
 
 function createCandidates(
   base: Base,
@@ -121,7 +144,7 @@ function createCandidates(
     return (await stats)();
   }
 
-  return async (short) => {
+  return async (short, signal) => {
     const entries = running(manager);
     const spared = new Set(entries.filter((entry) => isSpared(entry)).map(({ pod }) => pod));
     const rules: CandidateRules = { isCritical: (pod) => spared.has(pod) };
@@ -133,10 +156,15 @@ function createCandidates(
       const memory = await containerMemory(runtimeSide);
       return pods.map((pod) => memoryCandidate(pod, of(memory, pod), rules));
     }
-    if (scarce !== 'pids') await disk.measure();
+    const lies = liesOn(short, fileSystems.imagesApart());
+    if (scarce !== 'pids') {
+      await Promise.all([
+        disk.measure(),
+        lies.layers ? layersMeasured(runtimeSide, base, signal) : undefined,
+      ]);
+    }
     const known = await podStats();
     if (scarce === 'pids') return pods.map((pod) => processCandidate(pod, of(known, pod), rules));
-    const lies = liesOn(short, fileSystems.imagesApart());
     return pods.map((pod) => diskCandidate(pod, of(known, pod), lies, short, rules));
   };
 }
