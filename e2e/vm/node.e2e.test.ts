@@ -6,7 +6,7 @@ import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import type { Seen } from './checks/file-systems.ts';
 import { startVmNode, type VmNode } from './node.ts';
-import { claim, claimed, secret, user } from './pods.ts';
+import { claim, claimed, memoryHog, secret, user } from './pods.ts';
 import {
   AZURE,
   CHAP,
@@ -214,5 +214,68 @@ describe('file systems that are mounted', () => {
       expect(empty).toMatchObject({ inodes: 1 });
       expect(afterMib).toBeGreaterThan(beforeMib + 60);
     }
+  });
+});
+
+/** What all pods together may have, and how much of it is to stay free. */
+const ALL_PODS_MIB = 400;
+const FREE_MIB = 200;
+
+/** The cgroup of a pod: its files, by name. */
+async function cgroupOf(pod: string, ...files: readonly string[]): Promise<readonly string[]> {
+  const found = (await node.pods()).find(({ metadata }) => metadata?.name === pod);
+  const uid = (found?.metadata?.uid ?? '').replaceAll('-', '_');
+  const paths = files.map((file) => `"$folder/${file}"`).join(' ');
+  const text = await node.vm.sh(`folder=$(find /sys/fs/cgroup -type d -name '*-pod${uid}.slice')
+    echo "\${folder#/sys/fs/cgroup}"; cat ${paths}`);
+  return text.trim().split('\n');
+}
+
+const phaseOf = async (name: string): Promise<string | undefined> => {
+  const found = (await node.pods()).find(({ metadata }) => metadata?.name === name);
+  return found?.status?.reason ?? found?.status?.phase;
+};
+
+describe('pods in cgroups of version 2, made by systemd', () => {
+  test('have slices below that of their class, with their limits', async () => {
+    const memory = await node.vm.sh("awk '/MemTotal/ { print int($2 / 1024) }' /proc/meminfo");
+    await node.restartAgent([
+      `--system-reserved=memory=${Number(memory) - ALL_PODS_MIB}Mi`,
+      `--eviction-hard=allocatableMemory.available<${FREE_MIB}Mi`,
+      '--housekeeping-interval=2s',
+      '--eviction-pressure-transition-period=2s',
+    ]);
+    const guaranteed = { cpu: '500m', memory: '100Mi' };
+    await node.apply(
+      memoryHog('guaranteed', 50, { limits: guaranteed, requests: guaranteed }),
+      memoryHog('burstable', 40, { requests: { memory: '30Mi' } }),
+    );
+    for (const name of ['guaranteed', 'burstable']) await node.said(name, 'took it');
+    const [path, ...limits] = await cgroupOf('guaranteed', 'memory.max', 'cpu.max');
+    expect(path).toMatch(/^\/[a-z]+\.slice\/[a-z]+-pod[0-9a-f_]+\.slice$/);
+    expect(limits).toEqual([String(100 * 1024 * 1024), '50000 100000']);
+    const [burstable, most] = await cgroupOf('burstable', 'memory.max');
+    expect(burstable).toMatch(
+      /^\/[a-z]+\.slice\/[a-z]+-burstable\.slice\/[a-z]+-burstable-pod[0-9a-f_]+\.slice$/,
+    );
+    expect(most).toBe('max');
+    const all = await node.vm.sh(`cat /sys/fs/cgroup/${path?.split('/')[1]}/memory.max`);
+    expect(Number(all) / 1024 / 1024).toBeCloseTo(ALL_PODS_MIB, -1);
+  });
+
+  test('lose the one that has no claim to what it takes, and no other', async () => {
+    await node.apply(memoryHog('best-effort', 200));
+    await eventually(async () => (await phaseOf('best-effort')) === 'Evicted', LOOKS);
+    const hog = (await node.pods()).find(({ metadata }) => metadata?.name === 'best-effort');
+    expect(hog?.status?.message).toContain('The node was low on resource: memory.');
+    expect([await phaseOf('guaranteed'), await phaseOf('burstable')]).toEqual(['Running', 'Running']);
+  });
+
+  test('leave no cgroup behind', async () => {
+    await node.remove('guaranteed', 'burstable', 'best-effort');
+    await eventually(async () => (await node.pods()).length === 0, LOOKS);
+    const left = (): Promise<string> => node.vm.sh("find /sys/fs/cgroup -type d -name '*-pod*.slice'");
+    await eventually(async () => (await left()) === '', LOOKS);
+    expect(await left()).toBe('');
   });
 });

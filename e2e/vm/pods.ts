@@ -94,3 +94,15 @@ export function shellPod(name: string, script: string, options: ShellPodOptions 
     },
   };
 }
+
+/** A pod that takes this much memory little by little, as files in memory, and keeps it. */
+export function memoryHog(name: string, takesMib: number, resources: Container['resources'] = {}): Pod {
+  const script = `i=0; while [ $i -lt ${takesMib / 10} ]; do i=$((i+1)); head -c 10m /dev/zero >>/memory/x; done
+echo took it
+exec sleep 100000`;
+  return shellPod(name, script, {
+    resources,
+    volumes: [{ name: 'memory', emptyDir: { medium: 'Memory' } }],
+    mounts: [{ name: 'memory', mountPath: '/memory' }],
+  });
+}
