@@ -95,6 +95,18 @@ describe('uninstall', () => {
     expect(target.calls.at(-1)).toBe(`--root=${dir.path} disable nodeagent.service`);
   });
 
+  test('takes back what the agent told of shutdowns', async () => {
+    await using dir = await createTempDir();
+    const target = staged(dir.path);
+    await target.install();
+    const settings = `${dir.path}/etc/systemd/logind.conf.d`;
+    await mkdir(settings, { recursive: true });
+    await writeFile(`${settings}/99-nodeagent.conf`, '');
+    await writeFile(`${settings}/10-mine.conf`, '');
+    await target.uninstall(false);
+    expect(await files(dir.path)).toEqual(['/etc/systemd/logind.conf.d/10-mine.conf']);
+  });
+
   test('keeps manifests and a changed configuration unless told to purge', async () => {
     await using dir = await createTempDir();
     const target = staged(dir.path);

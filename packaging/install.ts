@@ -103,6 +103,7 @@ export async function uninstall(deps: InstallDeps, options: UninstallOptions): P
   const original = await readFile(join(options.repository, 'packaging', 'config.yaml'), 'utf8');
   await rm(paths.program, { recursive: true, force: true });
   await rm(paths.command, { force: true });
+  await rm(paths.shutdownDelay, { force: true });
   await removeConfiguration(paths, options, original);
   const kept = (await isThere(paths.configDir)) ? `; kept: ${paths.configDir}` : '';
   deps.say(options.purge ? 'removed, with configuration and data' : `removed${kept}`);

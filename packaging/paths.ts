@@ -14,6 +14,8 @@ export interface InstallPaths {
   /** Folders that the agent and its containerd fill while they run. */
   readonly data: readonly string[];
   readonly wanted: string;
+  /** Where the agent has shutdowns wait for pods. */
+  readonly shutdownDelay: string;
 }
 
 /** Folders and socket of the containerd that nodeagent-containerd.service runs. */
@@ -40,5 +42,6 @@ export function installPaths(root = '/'): InstallPaths {
     defaults: at('/etc/default/nodeagent'),
     data: ['/var/lib/nodeagent', '/var/cache/nodeagent', '/run/nodeagent'].map(at),
     wanted: at('/etc/systemd/system/multi-user.target.wants'),
+    shutdownDelay: at('/etc/systemd/logind.conf.d/99-nodeagent.conf'),
   };
 }

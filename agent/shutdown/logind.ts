@@ -2,7 +2,7 @@
  *  Source: org.freedesktop.login1; upstream's node shutdown manager, release 1.24. */
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { type Clock, sleep } from '#api/kit/clock.ts';
-import type { DBusClient } from './dbus/client.ts';
+import type { SystemBus } from '../dbus/system-bus.ts';
 
 export interface Logind {
   /** The longest that a shutdown waits, in ms. */
@@ -31,7 +31,7 @@ const SIGHUP = 1;
 const LOOKS = 20;
 const LOOK_MS = 50;
 
-export function createLogind(clock: Clock, bus: DBusClient, options: LogindOptions): Logind {
+export function createLogind(clock: Clock, bus: SystemBus, options: LogindOptions): Logind {
   const { agentName, dir = SETTINGS_DIR } = options;
 
   async function longestDelayMs(): Promise<number> {

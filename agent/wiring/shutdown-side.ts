@@ -82,7 +82,7 @@ export async function runShutdownSide(
   const log = base.log.child({ component: 'shutdown' });
   const agentName = vocabulary.agentComponent;
   const [{ connectBus }, { createLogind }, { inhibitShutdown }, { runShutdownManager }] = await Promise.all([
-    import('../shutdown/dbus/client.ts'),
+    import('../dbus/system-bus.ts'),
     import('../shutdown/logind.ts'),
     import('../shutdown/inhibitor.ts'),
     import('../shutdown/manager.ts'),

@@ -1,141 +1,76 @@
-/** A connection to systemd's manager itself, as its own tools have it: it needs no bus, and is root's alone. */
-import { createConnection, type Socket } from 'node:net';
-import { asError } from '#api/kit/clock.ts';
-import { BusFormatError, decodeReply, encodeManagerCall, type ManagerCall } from './message.ts';
+/** systemd's manager itself, spoken to as its own tools do: it needs no bus, and is root's alone.
+ *  @see org.freedesktop.systemd1(5) */
+import { connectDBus, type DBusConnection } from '../../dbus/connection.ts';
+import type { DBusCall, DBusValue, DBusVariant } from '../../dbus/message.ts';
 
 export const MANAGER_SOCKET = '/run/systemd/private';
 
-/** systemd refused a call, or is not there. */
-export class SystemdError extends Error {
-  override readonly name = 'SystemdError';
-  /** The name of the error on the bus; empty where systemd did not answer. */
-  readonly errorName: string;
+/** A property of a unit: a number of 64 bits, a truth value or a text. */
+export type UnitProperty = readonly [name: string, value: bigint | boolean | string];
 
-  constructor(message: string, errorName: string, options?: ErrorOptions) {
-    super(message, options);
-    this.errorName = errorName;
-  }
+export interface ManagerCall {
+  readonly member: 'StartTransientUnit' | 'SetUnitProperties' | 'StopUnit';
+  readonly unit: string;
+  readonly properties?: readonly UnitProperty[];
 }
 
 export interface SystemdManager {
-  /** @throws SystemdError */
+  /** @throws DBusError */
   call(call: ManagerCall): Promise<void>;
   close(): void;
 }
 
-interface Waiting {
-  readonly call: ManagerCall;
-  readonly done: () => void;
-  readonly failed: (error: Error) => void;
+const MANAGER = {
+  destination: 'org.freedesktop.systemd1',
+  path: '/org/freedesktop/systemd1',
+  interface: 'org.freedesktop.systemd1.Manager',
+};
+const MODE = 'replace';
+/** For as long as the machine runs. */
+const RUNTIME = true;
+
+function variant(value: bigint | boolean | string): DBusVariant {
+  if (typeof value === 'bigint') return { type: 't', value };
+  return { type: typeof value === 'boolean' ? 'b' : 's', value };
 }
 
-const TIMEOUT_MS = 30_000;
+/** The call as systemd wants it. Pure. */
+export function managerCall({ member, unit, properties = [] }: ManagerCall): DBusCall {
+  const values: DBusValue = properties.map(([name, value]) => [name, variant(value)]);
+  switch (member) {
+    case 'StartTransientUnit':
+      return { ...MANAGER, member, signature: 'ssa(sv)a(sa(sv))', body: [unit, MODE, values, []] };
+    case 'SetUnitProperties':
+      return { ...MANAGER, member, signature: 'sba(sv)', body: [unit, RUNTIME, values] };
+    case 'StopUnit':
+      return { ...MANAGER, member, signature: 'ss', body: [unit, MODE] };
+    default:
+      return member satisfies never;
+  }
+}
 
 /** Connects at the first call, and again after the connection has ended. */
 export function createSystemdManager(path: string = MANAGER_SOCKET): SystemdManager {
-  let connection: Promise<Connection> | undefined;
+  let connection: Promise<DBusConnection> | undefined;
 
-  function connected(): Promise<Connection> {
+  function connected(): Promise<DBusConnection> {
     if (connection !== undefined) return connection;
-    const opening = openConnection(path, () => {
-      if (connection === opening) connection = undefined;
-    });
+    const opening = connectDBus(path);
     connection = opening;
+    const forget = (): void => {
+      if (connection === opening) connection = undefined;
+    };
+    opening.then(({ closed }) => closed.then(forget), forget);
     return opening;
   }
 
   return {
-    call: async (call) => (await connected()).call(call),
+    call: async (call) => void (await (await connected()).call(managerCall(call))),
     close: () => {
       connection?.then(
         (one) => one.close(),
         () => undefined,
       );
     },
-  };
-}
-
-interface Connection {
-  readonly call: (call: ManagerCall) => Promise<void>;
-  readonly close: () => void;
-}
-
-/** Greets as root. Resolves with what came after the greeting. */
-function authenticate(socket: Socket): Promise<Buffer> {
-  const uid = Buffer.from(String(process.getuid?.() ?? 0)).toString('hex');
-  return new Promise((resolve, reject) => {
-    let came = Buffer.alloc(0);
-    const take = (chunk: Buffer): void => {
-      came = Buffer.concat([came, chunk]);
-      const line = came.indexOf('\r\n');
-      if (line < 0) return;
-      socket.off('data', take);
-      if (!came.toString('latin1', 0, line).startsWith('OK ')) {
-        reject(new SystemdError('systemd does not let us in', ''));
-        return;
-      }
-      socket.write('BEGIN\r\n');
-      resolve(came.subarray(line + 2));
-    };
-    socket.on('data', take);
-    socket.once('error', (cause) => reject(new SystemdError('systemd can not be reached', '', { cause })));
-    socket.once('close', () => reject(new SystemdError('systemd hung up', '')));
-    socket.write(`\0AUTH EXTERNAL ${uid}\r\n`);
-  });
-}
-
-async function openConnection(path: string, ended: () => void): Promise<Connection> {
-  const socket = createConnection(path);
-  const waiting = new Map<number, Waiting>();
-  let serial = 0;
-  let came = Buffer.alloc(0);
-  socket.once('close', () => {
-    ended();
-    for (const { failed } of waiting.values()) failed(new SystemdError('systemd hung up', ''));
-    waiting.clear();
-  });
-
-  function take(chunk: Buffer): void {
-    came = Buffer.concat([came, chunk]);
-    try {
-      for (let next = decodeReply(came); next !== undefined; next = decodeReply(came)) {
-        came = came.subarray(next.length);
-        const { replySerial, errorName } = next.reply;
-        const asked = waiting.get(replySerial);
-        waiting.delete(replySerial);
-        if (asked === undefined) continue;
-        const { member, unit } = asked.call;
-        if (errorName === undefined) asked.done();
-        else asked.failed(new SystemdError(`${member} of ${unit}: ${errorName}`, errorName));
-      }
-    } catch (thrown) {
-      if (!(thrown instanceof BusFormatError)) throw thrown;
-      socket.destroy(asError(thrown));
-    }
-  }
-
-  const early = await authenticate(socket);
-  socket.on('error', () => undefined);
-  socket.on('data', take);
-  take(early);
-  return {
-    call: (call) =>
-      new Promise((resolve, reject) => {
-        serial += 1;
-        const number = serial;
-        const timer = setTimeout(() => {
-          waiting.delete(number);
-          reject(new SystemdError(`${call.member} of ${call.unit}: no answer`, ''));
-        }, TIMEOUT_MS);
-        const settle =
-          <T>(then: (value: T) => void) =>
-          (value: T): void => {
-            clearTimeout(timer);
-            then(value);
-          };
-        waiting.set(number, { call, done: () => settle<void>(resolve)(undefined), failed: settle(reject) });
-        socket.write(encodeManagerCall(call, number));
-      }),
-    close: () => socket.destroy(),
   };
 }

@@ -2,12 +2,12 @@
  *  a slice's files behind its back would be lost at the next change of it.
  *  @see systemd.resource-control(5); upstream's systemd cgroup manager, 1.24 */
 import { type Clock, sleep } from '#api/kit/clock.ts';
+import { DBusError } from '../../dbus/connection.ts';
 import type { CgroupMaker } from '../cgroupfs-driver.ts';
 import { type CgroupLimits, weightOf } from '../limits.ts';
 import { cgroupPath, sliceName } from '../names.ts';
 import type { CgroupTree } from '../tree.ts';
-import { SystemdError, type SystemdManager } from './manager.ts';
-import type { UnitProperty } from './message.ts';
+import type { SystemdManager, UnitProperty } from './manager.ts';
 
 const INFINITY = 2n ** 64n - 1n;
 const US_PER_S = 1_000_000n;
@@ -58,7 +58,7 @@ export interface SliceDeps {
 const unitOf = (path: string): string => path.split('/').at(-1) ?? '';
 
 const ignoring = (errorName: string) => (thrown: unknown) => {
-  if (!(thrown instanceof SystemdError && thrown.errorName === errorName)) throw thrown;
+  if (!(thrown instanceof DBusError && thrown.errorName === errorName)) throw thrown;
 };
 
 export function createSliceMaker({ tree, manager, clock }: SliceDeps): CgroupMaker {

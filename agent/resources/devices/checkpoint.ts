@@ -1,6 +1,7 @@
 /** The file by which the next agent knows who has which devices, in the shape that upstream's agents read and write.
  *  Pure. Source: upstream's device manager checkpoint (v2) and its checksum, release 1.24. */
 import { parseJsonText } from '#api/codec/json-text.ts';
+import { fnv32a } from '../state/checksum.ts';
 
 export interface CheckpointEntry {
   readonly podUID: string;
@@ -21,16 +22,6 @@ export interface Checkpoint {
 /** A file that can't be believed. */
 export class CheckpointError extends Error {
   override readonly name = 'CheckpointError';
-}
-
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
-
-/** FNV-1a of 32 bits over the UTF-8 bytes. */
-function fnv(input: string): number {
-  let hash = FNV_OFFSET;
-  for (const byte of Buffer.from(input)) hash = Math.imul(hash ^ byte, FNV_PRIME) >>> 0;
-  return hash;
 }
 
 const inNodeOrder = (devices: CheckpointEntry['devices']): [number, readonly string[]][] =>
@@ -68,7 +59,7 @@ export function formatCheckpoint(checkpoint: Checkpoint): string {
       })),
       RegisteredDevices: Object.fromEntries(inByteOrder(registered)),
     },
-    Checksum: fnv(checksumText(checkpoint)),
+    Checksum: fnv32a(checksumText(checkpoint)),
   });
 }
 
@@ -128,6 +119,6 @@ export function parseCheckpoint(content: string): Checkpoint {
       ]),
     ),
   };
-  if (fnv(checksumText(checkpoint)) !== Checksum) throw new CheckpointError('its checksum is another one');
+  if (fnv32a(checksumText(checkpoint)) !== Checksum) throw new CheckpointError('its checksum is another one');
   return checkpoint;
 }

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { decodeMessage, encodeCall } from './wire.ts';
+import { decodeMessage } from './read.ts';
+import { encodeCall } from './write.ts';
 
 const CALL = {
   destination: 'org.freedesktop.DBus',

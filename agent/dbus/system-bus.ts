@@ -1,0 +1,31 @@
+/** The machine's system bus. Knows no service. */
+import { connectDBus, type DBusConnection } from './connection.ts';
+import type { DBusMessage } from './message.ts';
+
+export const SYSTEM_BUS = '/run/dbus/system_bus_socket';
+
+export interface SystemBus extends Pick<DBusConnection, 'call' | 'closed' | 'close'> {
+  /** Has the listener hear of signals that match. @throws DBusError */
+  listen(rule: string, listener: (message: DBusMessage) => void): Promise<void>;
+}
+
+const BUS = {
+  destination: 'org.freedesktop.DBus',
+  path: '/org/freedesktop/DBus',
+  interface: 'org.freedesktop.DBus',
+};
+
+/** @throws DBusError */
+export async function connectBus(path: string = SYSTEM_BUS): Promise<SystemBus> {
+  const { call, onSignal, closed, close } = await connectDBus(path);
+  await call({ ...BUS, member: 'Hello' });
+  return {
+    call,
+    closed,
+    close,
+    async listen(rule, listener) {
+      onSignal(listener);
+      await call({ ...BUS, member: 'AddMatch', signature: 's', body: [rule] });
+    },
+  };
+}
