@@ -105,7 +105,7 @@ test('a driver that is gone keeps the pod, and takes the volume back when it has
 
   // The container goes on, and comes back by itself, whatever became of the driver.
   await driver.kill();
-  await bench.exec(running, 'c', 'kill 1');
+  await bench.cri.runtime.stopContainer({ containerId: containerId(running, 'c'), timeout: 0n });
   await bench.agent.waitFor('kept', restarts('c', 1));
   await bench.fileText(fileOf(driver, 'flaky-disk'), /^started\nstarted\n$/);
 
