@@ -100,11 +100,12 @@ export function createPublished({ rootDir, files, log }: PublishedDeps): Publish
   return {
     async keep(podUID, known) {
       const all = await index();
-      const records = all.get(podUID) ?? new Map<string, PublishRecord>();
-      const before = records.get(known.volumeName);
+      const before = all.get(podUID)?.get(known.volumeName);
       const next = merge(before, known);
       if (before !== undefined && written.has(before) && isSameRecord(before, next)) return;
       await mkdir(recordsDir(rootDir, podUID), { recursive: true, mode: 0o700 });
+      // Looked up only now: meanwhile another of the pod's volumes may have been the first.
+      const records = all.get(podUID) ?? new Map<string, PublishRecord>();
       // A write that fails may still have been done.
       all.set(podUID, records.set(known.volumeName, next));
       await files.write(publishRecordFile(rootDir, podUID, known.volumeName), formatRecord(next));
