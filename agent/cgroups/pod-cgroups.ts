@@ -94,6 +94,8 @@ class Keeper implements PodCgroups {
   readonly #deps: PodCgroupsDeps;
   readonly #options: PodCgroupsOptions;
   readonly #known = new Map<string, Known>();
+  /** Pods whose cgroups were given up, and that may not be gone yet. */
+  readonly #givenUp = new Set<string>();
   #opened: Promise<Opened | undefined> | undefined;
   #allPods: string | undefined;
 
@@ -110,6 +112,7 @@ class Keeper implements PodCgroups {
 
   async ensure(pod: Pod): Promise<string> {
     const opened = await this.#open();
+    this.#givenUp.delete(podIdentity(pod).uid);
     const before = this.#known.get(podIdentity(pod).uid);
     if (opened === undefined || before !== undefined) return before?.parent ?? this.#options.fallback;
     const share = podShare(pod, this.#options.hugePageSizesBytes);
@@ -123,6 +126,7 @@ class Keeper implements PodCgroups {
   }
 
   async remove(podUID: string): Promise<void> {
+    this.#givenUp.add(podUID);
     const opened = await this.#open().catch(() => undefined);
     const pod = this.#known.get(podUID);
     const path = pod?.path ?? (await this.#deps.records.path(podUID));
@@ -233,6 +237,7 @@ class Keeper implements PodCgroups {
       signal.throwIfAborted();
       await this.#repairPod(opened, pod);
     }
+    for (const podUID of this.#givenUp) if (!pods.knows(podUID)) this.#givenUp.delete(podUID);
     for (const [podUID, path] of await this.#deps.records.all()) {
       if (pods.knows(podUID) || this.#known.has(podUID)) continue;
       this.#deps.log.info({ podUID, path }, 'Cgroup of a pod that is gone is removed');
@@ -244,6 +249,8 @@ class Keeper implements PodCgroups {
   async #repairPod({ cgroups }: Opened, pod: Pod): Promise<void> {
     const { uid } = podIdentity(pod);
     const before = this.#known.get(uid);
+    // A pod that is about to be gone needs none any more.
+    if (before === undefined && this.#givenUp.has(uid)) return;
     if (before === undefined) return void (await this.ensure(pod));
     await before.underWay;
     // It may have been removed meanwhile.

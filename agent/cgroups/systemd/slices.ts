@@ -89,9 +89,10 @@ export function createSliceMaker({ tree, manager, clock }: SliceDeps): CgroupMak
         ignoring(UNIT_EXISTS)(thrown);
         await manager.call({ member: 'SetUnitProperties', unit, properties });
       }
-      // systemd knows nothing of huge pages, and leaves them alone.
+      // systemd knows nothing of huge pages: it leaves them alone, and their controller to the root.
       const { hugePages } = limits;
-      return hugePages === undefined ? [] : tree.apply(path, { hugePages }, 'keep');
+      if (hugePages === undefined || !(await tree.controllers(path)).has('hugetlb')) return [];
+      return tree.apply(path, { hugePages }, 'keep');
     },
     async limit(path, limits) {
       const properties = sliceProperties(limits, tree.version, 'keep');
