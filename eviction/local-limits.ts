@@ -5,7 +5,14 @@ import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
-import { hasContainerLimits, hasLimits, headroom, limitExceeded, type PodUse } from './local-storage.ts';
+import {
+  brokenLimit,
+  hasContainerLimits,
+  hasLimits,
+  headroom,
+  type LimitSignal,
+  type PodUse,
+} from './local-storage.ts';
 
 export interface LocalLimitsDeps {
   readonly clock: Clock;
@@ -20,7 +27,7 @@ export interface LocalLimitsDeps {
   /** Bytes in use on the file systems that volumes, logs and layers lie on, at once. */
   readonly usedBytes: () => Promise<number>;
   /** Ends the pod; resolves when that is begun. */
-  readonly evict: (pod: Pod, message: string) => Promise<void>;
+  readonly evict: (pod: Pod, message: string, broken: LimitSignal) => Promise<void>;
   /** From 0 to 1. */
   readonly random: () => number;
 }
@@ -59,15 +66,15 @@ export function createLocalLimits(deps: LocalLimitsDeps, { periodMs }: LocalLimi
 
   async function enforce(): Promise<boolean> {
     const over = pods().flatMap((pod) => {
-      const message = limitExceeded(pod, useOfPod(pod));
-      return message === undefined ? [] : [{ pod, message }];
+      const broken = brokenLimit(pod, useOfPod(pod));
+      return broken === undefined ? [] : [{ pod, ...broken }];
     });
-    for (const { pod, message } of over) {
+    for (const { pod, message, signal } of over) {
       log.info(
         { pod: pod.metadata?.name, podUID: pod.metadata?.uid },
         'Pod uses more local storage than it may',
       );
-      await evict(pod, message);
+      await evict(pod, message, signal);
     }
     return over.length > 0;
   }

@@ -39,8 +39,12 @@ export const NO_USE: PodUse = {
 
 const RESOURCE = 'ephemeral-storage';
 
+/** What is limited, in upstream's words. */
+export type LimitSignal = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
+
 /** One thing that may take no more than so much. */
 interface Limit {
+  readonly signal: LimitSignal;
   readonly bytes: number;
   readonly usedBytes: number;
   /** In upstream's words. */
@@ -64,6 +68,7 @@ function volumeLimits({ spec }: Pod, use: PodUse): readonly Limit[] {
     if (limit === undefined || limit.bytes <= 0) return [];
     return [
       {
+        signal: 'emptydirfs.limit',
         bytes: limit.bytes,
         usedBytes: use.volumes.get(name) ?? 0,
         isOnDisk: (emptyDir?.medium ?? '') === '',
@@ -107,7 +112,8 @@ function podLimits(pod: Pod, use: PodUse): readonly Limit[] {
   const limit = podLimit(pod);
   if (limit === undefined) return [];
   const message = `Pod ephemeral local storage usage exceeds the total limit of containers ${formatQuantity(limit)}. `;
-  return [{ bytes: value(limit), usedBytes: usedByPod(pod, use), message, isOnDisk: true }];
+  const usedBytes = usedByPod(pod, use);
+  return [{ signal: 'ephemeralpodfs.limit', bytes: value(limit), usedBytes, message, isOnDisk: true }];
 }
 
 function containerLimits({ spec }: Pod, use: PodUse): readonly Limit[] {
@@ -117,6 +123,7 @@ function containerLimits({ spec }: Pod, use: PodUse): readonly Limit[] {
     const { layerBytes = 0, logBytes = 0 } = use.containers.get(container.name) ?? {};
     return [
       {
+        signal: 'ephemeralcontainerfs.limit',
         bytes: limit.bytes,
         usedBytes: layerBytes + logBytes,
         isOnDisk: true,
@@ -139,10 +146,14 @@ export const hasContainerLimits = (pod: Pod): boolean => podLimit(pod) !== undef
 /** Whether the pod has to be looked after: something of it is kept within its limit by measuring alone. */
 export const hasLimits = (pod: Pod): boolean => limitsOf(pod, NO_USE).some(({ isOnDisk }) => isOnDisk);
 
+/** The limit that the pod does not keep to, if any.
+ *  @param use what was not measured counts as nothing */
+export const brokenLimit = (pod: Pod, use: PodUse): Pick<Limit, 'signal' | 'message'> | undefined =>
+  limitsOf(pod, use).find(({ bytes, usedBytes }) => usedBytes > bytes);
+
 /** Why the pod has to end, in upstream's words; undefined while it keeps to its limits.
  *  @param use what was not measured counts as nothing */
-export const limitExceeded = (pod: Pod, use: PodUse): string | undefined =>
-  limitsOf(pod, use).find(({ bytes, usedBytes }) => usedBytes > bytes)?.message;
+export const limitExceeded = (pod: Pod, use: PodUse): string | undefined => brokenLimit(pod, use)?.message;
 
 /** Bytes that the pod may still take before one of its limits may be broken; `Infinity` for a pod without limits. */
 export function headroom(pod: Pod, use: PodUse): number {

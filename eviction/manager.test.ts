@@ -30,6 +30,7 @@ class World {
   readonly clock: FakeClock = createFakeClock();
   readonly orders: EvictionOrder<TestPod>[] = [];
   readonly told: (readonly PressureCondition[])[] = [];
+  readonly ages: number[] = [];
   readonly manager: EvictionManager;
   pods: readonly TestPod[];
   cache: number;
@@ -55,6 +56,7 @@ class World {
           this.orders.push(order);
           this.pods = this.pods.filter((pod) => pod !== order.pod);
         },
+        evicted: (_, ageMs) => void this.ages.push(ageMs),
         conditionsChanged: (conditions) => void this.told.push([...conditions]),
       },
       { thresholds, transitionMs: TRANSITION_MS, maxPodGraceSeconds: 7, periodMs: 10 },
@@ -94,6 +96,7 @@ describe('a node that is short', () => {
     expect(world.orders[0]?.message).toMatch(
       /^The node was low on resource: memory\. Threshold quantity: 100/,
     );
+    expect(world.ages).toEqual([0]);
     expect(await world.look()).toBe(false);
   });
 
@@ -118,6 +121,34 @@ describe('a node that is short', () => {
     await world.look();
     expect(world.told).toEqual([['MemoryPressure'], []]);
   });
+});
+
+test('looks before its period is over where something may run short that nobody tells of', async () => {
+  const clock = createFakeClock();
+  const seenAtMs: number[] = [];
+  const manager = createEvictionManager<TestPod>(
+    {
+      clock,
+      log: silentLogger,
+      observe: () => {
+        seenAtMs.push(clock.monotonic());
+        return Promise.resolve(new Map());
+      },
+      reclaim: () => Promise.resolve(),
+      candidates: () => Promise.resolve([]),
+      evict: () => Promise.resolve(),
+      conditionsChanged: () => undefined,
+      nextCrossingMs: () => (seenAtMs.length < 3 ? 20 : undefined),
+    },
+    { thresholds: [HARD], transitionMs: TRANSITION_MS, maxPodGraceSeconds: 0, periodMs: 1000 },
+  );
+  const stop = new AbortController();
+  const running = manager.run(stop.signal);
+  for (let ms = 0; ms < 1500; ms += 10) await clock.advance(10);
+  stop.abort();
+  await running;
+  const [, second = 0, ...others] = seenAtMs;
+  expect(others.map((ms) => ms - second)).toEqual([20, 1020]);
 });
 
 const arbitraryPod = fc.record({

@@ -6,7 +6,13 @@ import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import { assess, type EvictionState, INITIAL_STATE, isStillShort } from './decide.ts';
 import { type Candidate, explain, rank } from './ranking.ts';
-import { type Observations, type PressureCondition, SIGNAL_FACTS, type Signal } from './signals.ts';
+import {
+  type Observation,
+  type Observations,
+  type PressureCondition,
+  SIGNAL_FACTS,
+  type Signal,
+} from './signals.ts';
 import { leastAvailable, type Threshold } from './thresholds.ts';
 
 export interface EvictionOrder<T> {
@@ -32,10 +38,14 @@ export interface EvictionDeps<T> {
   readonly enforceLimits?: (signal: AbortSignal) => Promise<boolean>;
   /** Told when the conditions are others. */
   readonly conditionsChanged: (conditions: ReadonlySet<PressureCondition>) => void;
+  /** Told when a pod was ended, with the age of the figure that it was ended for, in ms. */
+  readonly evicted?: (short: Signal, ageMs: number) => void;
   /** Told before anything is won back. */
   readonly thresholdMet?: (short: Signal) => void;
   /** Told after each look, when it is known whether anything is short. */
   readonly looked?: () => void;
+  /** Time in ms after which something may run short that nobody tells of; undefined for none. */
+  readonly nextCrossingMs?: () => number | undefined;
 }
 
 export interface EvictionOptions {
@@ -69,6 +79,19 @@ export interface EvictionManager {
 /** Between looks that come early, in ms: after an eviction, figures need a moment to be others. */
 const LEAST_WAIT_MS = 1000;
 
+function orderFor<T>(
+  threshold: Threshold,
+  seen: Observation | undefined,
+  evicted: Candidate<T>,
+  maxPodGraceSeconds: number,
+): EvictionOrder<T> {
+  const { signal: short, hard } = threshold;
+  const least = leastAvailable(threshold, seen?.capacity ?? 0, false);
+  const message = explain({ signal: short, available: seen?.available ?? 0, least }, evicted);
+  const soft = maxPodGraceSeconds < 0 ? undefined : maxPodGraceSeconds;
+  return { pod: evicted.pod, graceSeconds: hard ? 0 : soft, message };
+}
+
 export function createEvictionManager<T>(deps: EvictionDeps<T>, options: EvictionOptions): EvictionManager {
   const { clock, log } = deps;
   let state: EvictionState = INITIAL_STATE;
@@ -97,7 +120,8 @@ export function createEvictionManager<T>(deps: EvictionDeps<T>, options: Evictio
 
   /** A condition is looked at again when it may end. */
   function waitMs(): number {
-    const { transitionMs, periodMs } = options;
+    const { transitionMs } = options;
+    const periodMs = Math.min(options.periodMs, deps.nextCrossingMs?.() ?? options.periodMs);
     if (conditions.size === 0) return periodMs;
     const nowMs = clock.monotonic();
     const ends = [...conditions].map((one) => (state.conditionSeenAtMs.get(one) ?? nowMs) + transitionMs);
@@ -118,22 +142,12 @@ export function createEvictionManager<T>(deps: EvictionDeps<T>, options: Evictio
       log.error({ signal: short }, 'The node is short and there is no pod that may be evicted');
       return false;
     }
-    await deps.evict(orderFor(threshold, observations, evicted), signal);
-    return true;
-  }
-
-  function orderFor(
-    threshold: Threshold,
-    observations: Observations,
-    evicted: Candidate<T>,
-  ): EvictionOrder<T> {
-    const { signal: short, hard } = threshold;
     const seen = observations.get(short);
-    const least = leastAvailable(threshold, seen?.capacity ?? 0, false);
-    const message = explain({ signal: short, available: seen?.available ?? 0, least }, evicted);
-    const { maxPodGraceSeconds } = options;
-    const soft = maxPodGraceSeconds < 0 ? undefined : maxPodGraceSeconds;
-    return { pod: evicted.pod, graceSeconds: hard ? 0 : soft, message };
+    const nowMs = clock.monotonic();
+    const ageMs = nowMs - (seen?.atMs ?? nowMs);
+    await deps.evict(orderFor(threshold, seen, evicted, options.maxPodGraceSeconds), signal);
+    deps.evicted?.(short, ageMs);
+    return true;
   }
 
   const loop = createLoop({

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
-import { createTempDir } from '../testing/temp.ts';
+import { createTempDir, type TempDir } from '../testing/temp.ts';
 import { type InstallDeps, install, uninstall } from './install.ts';
 
 const run = promisify(execFile);
@@ -12,7 +12,7 @@ const REPOSITORY = resolve(import.meta.dirname, '..');
 /** A runtime that need not be there: nothing is started below another root. */
 const ENDPOINT = 'unix:///run/other.sock';
 
-function staged(root: string) {
+function staged(root: string, repository: string) {
   const calls: string[] = [];
   const deps: InstallDeps = {
     log: silentLogger,
@@ -21,10 +21,24 @@ function staged(root: string) {
   };
   return {
     calls,
-    install: () => install(deps, { repository: REPOSITORY, root, endpoint: ENDPOINT, start: true }),
-    uninstall: (purge: boolean) => uninstall(deps, { repository: REPOSITORY, root, purge }),
+    install: () => install(deps, { repository, root, endpoint: ENDPOINT, start: true }),
+    uninstall: (purge: boolean) => uninstall(deps, { repository, root, purge }),
   };
 }
+
+/** What the checkout installs, from which most tests install: to bundle the sources for each would take longer than
+ *  they do. */
+let shipped: TempDir;
+let calls: readonly string[];
+let program = '';
+beforeAll(async () => {
+  shipped = await createTempDir();
+  const target = staged(shipped.path, REPOSITORY);
+  await target.install();
+  calls = target.calls;
+  program = `${shipped.path}/usr/local/lib/nodeagent`;
+});
+afterAll(() => shipped[Symbol.asyncDispose]());
 
 async function files(root: string): Promise<readonly string[]> {
   const entries = await readdir(root, { recursive: true, withFileTypes: true });
@@ -35,10 +49,7 @@ async function files(root: string): Promise<readonly string[]> {
 
 describe('install', () => {
   test('puts program, command, unit and configuration below the root, and starts nothing there', async () => {
-    await using dir = await createTempDir();
-    const target = staged(dir.path);
-    await target.install();
-    const installed = await files(dir.path);
+    const installed = await files(shipped.path);
     expect(installed).toEqual(
       expect.arrayContaining([
         '/etc/default/nodeagent',
@@ -54,13 +65,13 @@ describe('install', () => {
       ]),
     );
     expect(installed.filter((path) => path.endsWith('.ts'))).toEqual([]);
-    expect(target.calls).toEqual([`--root=${dir.path} enable nodeagent.service`]);
-    expect((await stat(`${dir.path}/usr/local/bin/nodeagent`)).mode & 0o777).toBe(0o755);
+    expect(calls).toEqual([`--root=${shipped.path} enable nodeagent.service`]);
+    expect((await stat(`${shipped.path}/usr/local/bin/nodeagent`)).mode & 0o777).toBe(0o755);
   });
 
   test('keeps a configuration that is there, also when repeated', async () => {
     await using dir = await createTempDir();
-    const target = staged(dir.path);
+    const target = staged(dir.path, program);
     await mkdir(`${dir.path}/etc/nodeagent`, { recursive: true });
     await writeFile(`${dir.path}/etc/nodeagent/config.yaml`, 'mine\n');
     await target.install();
@@ -72,8 +83,6 @@ describe('install', () => {
 describe('the installed program', () => {
   test('runs, and installs itself elsewhere', async () => {
     await using dir = await createTempDir();
-    await staged(dir.path).install();
-    const program = `${dir.path}/usr/local/lib/nodeagent`;
     const nodeagent = (...args: string[]) =>
       run(`${program}/bin/node`, [`${program}/dist/nodeagent.js`, ...args]);
     expect((await nodeagent('--version')).stdout).toMatch(/^nodeagent \d/);
@@ -88,7 +97,7 @@ describe('the installed program', () => {
 describe('uninstall', () => {
   test('removes every file that install put', async () => {
     await using dir = await createTempDir();
-    const target = staged(dir.path);
+    const target = staged(dir.path, program);
     await target.install();
     await target.uninstall(false);
     expect(await files(dir.path)).toEqual([]);
@@ -97,7 +106,7 @@ describe('uninstall', () => {
 
   test('takes back what the agent told of shutdowns', async () => {
     await using dir = await createTempDir();
-    const target = staged(dir.path);
+    const target = staged(dir.path, program);
     await target.install();
     const settings = `${dir.path}/etc/systemd/logind.conf.d`;
     await mkdir(settings, { recursive: true });
@@ -109,7 +118,7 @@ describe('uninstall', () => {
 
   test('keeps manifests and a changed configuration unless told to purge', async () => {
     await using dir = await createTempDir();
-    const target = staged(dir.path);
+    const target = staged(dir.path, program);
     await target.install();
     const kept = ['/etc/nodeagent/config.yaml', '/etc/nodeagent/manifests/mine.yaml'];
     for (const path of kept) await writeFile(`${dir.path}${path}`, 'mine\n');

@@ -13,6 +13,7 @@ import {
   installPaths,
   PODS_UNIT,
 } from './paths.ts';
+import { removePodCgroups } from './pod-cgroups.ts';
 import { commandScript, copyProgram } from './program.ts';
 import type { Systemctl } from './systemctl.ts';
 
@@ -95,6 +96,7 @@ export async function uninstall(deps: InstallDeps, options: UninstallOptions): P
     await deps.systemctl([...rootFlag(options.root), 'disable', ...units]);
     if (options.root === '/') await stopUnits(deps, units);
   }
+  if (options.root === '/') await removePodCgroups(deps, { note: paths.podsCgroupNote });
   if (options.root === '/' && options.purge && units.includes(CONTAINERD_UNIT)) {
     await removeManagedContainerd({ ...INSTALLED_CONTAINERD, log: deps.log });
   }

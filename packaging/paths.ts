@@ -13,6 +13,8 @@ export interface InstallPaths {
   readonly defaults: string;
   /** Folders that the agent and its containerd fill while they run. */
   readonly data: readonly string[];
+  /** In which the agent notes where cgroups of pods are. */
+  readonly podsCgroupNote: string;
   readonly wanted: string;
   /** Where the agent has shutdowns wait for pods. */
   readonly shutdownDelay: string;
@@ -41,6 +43,7 @@ export function installPaths(root = '/'): InstallPaths {
     manifests: at('/etc/nodeagent/manifests'),
     defaults: at('/etc/default/nodeagent'),
     data: ['/var/lib/nodeagent', '/var/cache/nodeagent', '/run/nodeagent'].map(at),
+    podsCgroupNote: at('/var/lib/nodeagent/pods-cgroup'),
     wanted: at('/etc/systemd/system/multi-user.target.wants'),
     shutdownDelay: at('/etc/systemd/logind.conf.d/99-nodeagent.conf'),
   };

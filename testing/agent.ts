@@ -8,6 +8,7 @@ import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { testProgram } from './programs.ts';
 import { agentLog, describeAgent, keepLog, logTail } from './report.ts';
 import { createTempDir, type TempDir } from './temp.ts';
 import { eventually } from './wait.ts';
@@ -21,7 +22,7 @@ export interface TestAgentOptions {
   readonly folder?: TempDir;
   /** Start at once; true unless given. */
   readonly start?: boolean;
-  /** What node runs: its own flags, the script and the script's first words. The sources unless given. */
+  /** What node runs: its own flags, the script and the script's first words. */
   readonly program?: readonly string[];
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>;
@@ -35,7 +36,7 @@ const QUIET: readonly { readonly unless: string; readonly flag: string }[] = [
   { unless: '--image-gc-high-threshold', flag: '--image-gc-high-threshold=100' },
 ];
 
-const MAIN = join(import.meta.dirname, 'agent-process.ts');
+const MAIN = testProgram('agent-process', 'testing/agent-process.ts');
 const STOP_TIMEOUT_MS = 10_000;
 
 export class TestAgent implements AsyncDisposable {
@@ -139,6 +140,11 @@ export class TestAgent implements AsyncDisposable {
     const path = join(this.manifests, name);
     await writeFile(join(this.manifests, `.${name}.tmp`), text);
     await rename(join(this.manifests, `.${name}.tmp`), path);
+  }
+
+  /** Applies a manifest over the socket. */
+  async apply(text: string): Promise<void> {
+    await this.call('POST', '/apply', text);
   }
 
   async drop(name: string): Promise<void> {

@@ -16,7 +16,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   agent: ['api-machinery', 'cri-proto', 'volumes', 'eviction', 'packaging'],
   'control-plane-lite': ['api-machinery'],
   packaging: ['api-machinery', 'cri-proto', 'agent', 'scripts'],
-  testing: ['api-machinery', 'cri-proto', 'volumes', 'agent', 'control-plane-lite'],
+  testing: ['api-machinery', 'cri-proto', 'volumes', 'agent', 'control-plane-lite', 'scripts'],
   e2e: [
     'api-machinery',
     'cri-proto',

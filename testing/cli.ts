@@ -1,12 +1,12 @@
 /** The command line as a process of its own, for tests. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { join } from 'node:path';
 import { text as readAll } from 'node:stream/consumers';
 import type { TestAgent } from './agent.ts';
 import { COMPILE_CACHE } from './compile-cache.ts';
+import { testProgram } from './programs.ts';
 
-export const CLI: string = join(import.meta.dirname, '..', 'agent', 'bin.ts');
+export const CLI: string = testProgram('nodeagent', 'agent/bin.ts');
 
 export interface Ended {
   readonly code: number | null;

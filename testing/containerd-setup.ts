@@ -1,9 +1,10 @@
 /** Gives the tests of project `node` one containerd for the whole run: `inject('criEndpoint')`.
- *  It has the images `local/pause:1` and `local/busybox:1`. Tests use names of their own and remove their pods. */
+ *  It has the images `local/pause:1` and `local/busybox:1`. Tests use names of their own and remove their pods. The
+ *  programs that they start are those of a bundle, see prepare-programs.ts. */
 import type { TestProject } from 'vitest/node';
 import { removeAbandonedCgroups, removeAbandonedContainerds } from './abandoned.ts';
-import { fillCompileCache } from './compile-cache.ts';
 import { startTestContainerd } from './containerd.ts';
+import { prepareTestPrograms } from './prepare-programs.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -18,8 +19,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   }
   await removeAbandonedContainerds();
   await removeAbandonedCgroups();
-  await fillCompileCache();
   const instance = await startTestContainerd();
+  try {
+    await prepareTestPrograms(instance.folder);
+  } catch (thrown) {
+    await instance.purge();
+    throw thrown;
+  }
   project.provide('criEndpoint', instance.endpoint);
   return () => instance.purge();
 }

@@ -69,7 +69,8 @@ export async function startTestContainerd(options: TestContainerdOptions = {}): 
     purged = true;
     for (const instance of [containerd, ...later]) instance.release();
     await removeManagedContainerd({ ...containerd.layout, networkName, log });
-    await rm(folder, { recursive: true, force: true });
+    // Programs that end write there what was compiled of them.
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   }
 
   try {

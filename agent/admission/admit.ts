@@ -23,6 +23,8 @@ export const OUT_OF_PODS = 'OutOfpods';
 /** Pods that have to end for another one, which is then taken on. */
 export interface Preemption {
   readonly victims: readonly Pod[];
+  /** What there is not enough of otherwise. */
+  readonly resource: string;
 }
 
 /** @param others pods of the node that have not ended */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Container, Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
-import { podRequests, shortage, victimsFor } from './resource-fit.ts';
+import type { Amounts } from './resource-fit.ts';
+import { firstShortage, podRequests, shortageRefusal, victimsFor } from './resource-fit.ts';
 
 const asks = (
   name: string,
@@ -15,6 +16,11 @@ const pod = (cpu: string, spec: Partial<PodSpec> = {}): Pod => ({
   metadata: { name: `${cpu}-${spec.priority ?? 0}` },
   spec: { containers: [asks('c', { cpu })], ...spec },
 });
+
+const shortage = (wanted: Pod, others: readonly Pod[], allocatable: Amounts) => {
+  const found = firstShortage(wanted, others, allocatable);
+  return found === undefined ? undefined : shortageRefusal(found);
+};
 
 describe('podRequests', () => {
   test.each<[string, Partial<PodSpec>, object]>([

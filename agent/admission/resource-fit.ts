@@ -41,7 +41,8 @@ export function podRequests({ spec }: Pod): Amounts {
   return sum([combine(most, running, Math.max), parseAmounts(spec?.overhead ?? {})]);
 }
 
-interface Shortage {
+/** One resource that there is not enough of; amounts as in `Amounts`. */
+export interface Shortage {
   readonly resource: string;
   readonly requested: number;
   readonly used: number;
@@ -69,18 +70,17 @@ function shortages(pod: Pod, others: readonly Pod[], allocatable: Amounts): read
 
 /** What the node lacks for the pod, first a place, then CPU, then memory; undefined when it lacks nothing.
  *  @param others pods of the node that have not ended */
-export function shortage(pod: Pod, others: readonly Pod[], allocatable: Amounts): Refusal | undefined {
+export function firstShortage(pod: Pod, others: readonly Pod[], allocatable: Amounts): Shortage | undefined {
   const order = ['pods', 'cpu', 'memory', 'ephemeral-storage'];
   const rank = ({ resource }: Shortage): number =>
     order.includes(resource) ? order.indexOf(resource) : order.length;
-  const [first] = shortages(pod, others, allocatable).toSorted((a, b) => rank(a) - rank(b));
-  if (first === undefined) return undefined;
-  const { resource, requested, used, capacity } = first;
-  return {
-    reason: `OutOf${resource}`,
-    message: `Pod was refused: the node has not enough ${resource}: requested ${requested}, used ${used}, capacity ${capacity}`,
-  };
+  return shortages(pod, others, allocatable).toSorted((a, b) => rank(a) - rank(b))[0];
 }
+
+export const shortageRefusal = ({ resource, requested, used, capacity }: Shortage): Refusal => ({
+  reason: `OutOf${resource}`,
+  message: `Pod was refused: the node has not enough ${resource}: requested ${requested}, used ${used}, capacity ${capacity}`,
+});
 
 /** Priorities from here on are the system's. */
 const CRITICAL_PRIORITY = 2_000_000_000;

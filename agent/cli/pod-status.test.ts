@@ -48,6 +48,30 @@ describe('summarizePod', () => {
   test.each<[string, string, Case]>([
     ['the phase when nothing else is known', 'Pending', { status: { phase: 'Pending' } }],
     ['Unknown without any status', 'Unknown', { status: {} }],
+    [
+      'why a pod was refused rather than that its containers never ran',
+      'OutOfcpu',
+      {
+        status: {
+          phase: 'Failed',
+          reason: 'OutOfcpu',
+          containerStatuses: [container(waiting('ContainerCreating'))],
+        },
+      },
+    ],
+    [
+      'why a pod was refused rather than that its init containers never ran',
+      'OutOfcpu',
+      {
+        inits: ['once'],
+        status: {
+          phase: 'Failed',
+          reason: 'OutOfcpu',
+          initContainerStatuses: [container(waiting('PodInitializing'))],
+          containerStatuses: [container(waiting('PodInitializing'))],
+        },
+      },
+    ],
     ['the pod’s reason rather than its phase', 'Evicted', { status: { phase: 'Failed', reason: 'Evicted' } }],
     [
       'Running when its container runs',

@@ -49,6 +49,7 @@ function initializing(pod: Pod): string | undefined {
     if (terminated?.exitCode === 0 || (sidecar && container.started === true)) continue;
     if (isCondition(pod, 'Initialized')) return undefined;
     if (terminated !== undefined) return `Init:${endWord(terminated)}`;
+    if (isFinished(pod)) return undefined;
     const waiting = container.state?.waiting?.reason ?? '';
     if (waiting !== '' && waiting !== 'PodInitializing') return `Init:${waiting}`;
     return `Init:${index}/${spec?.initContainers?.length ?? inits.length}`;
@@ -60,7 +61,9 @@ function initializing(pod: Pod): string | undefined {
 function appWord(pod: Pod): string {
   const { status = {} } = pod;
   const apps = status.containerStatuses ?? [];
-  const word = apps.map(containerWord).find((text) => text !== undefined);
+  // Of a pod that is over no container waits: one that never ran was not what ended it.
+  const telling = isFinished(pod) ? apps.filter(({ state }) => state?.waiting === undefined) : apps;
+  const word = telling.map(containerWord).find((text) => text !== undefined);
   const own = word ?? (status.reason === undefined || status.reason === '' ? status.phase : status.reason);
   const someRuns = apps.some(({ ready, state }) => ready && state?.running !== undefined);
   // A pod of which one container is done and another runs is not completed.

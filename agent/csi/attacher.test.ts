@@ -16,6 +16,7 @@ function setUp(controllerAttaches: boolean) {
   const clock = createFakeClock();
   const server = createTestServer();
   const events: NodeEvent[] = [];
+  const told: string[] = [];
   const listeners = new Set<() => void>();
   let node: Node | undefined;
   const attacher = createAttacher(
@@ -23,6 +24,9 @@ function setUp(controllerAttaches: boolean) {
       client: server.client,
       clock,
       event: (event) => void events.push(event),
+      podEvent: (pod, _type, reason, message) => {
+        told.push(`${pod.metadata?.name} ${reason}: ${message}`);
+      },
       node: {
         current: () => node,
         onChange(listener) {
@@ -37,6 +41,7 @@ function setUp(controllerAttaches: boolean) {
     clock,
     server,
     events,
+    told,
     attacher,
     listeners,
     /** The node's status says that it is attached. */
@@ -88,6 +93,10 @@ describe('where the controller attaches', () => {
     expect(String(await ended)).toContain('the machine has no slot left');
   });
 
+  test('the controller tells pods of it', () => {
+    expect(setUp(true).attacher.attached).toBeUndefined();
+  });
+
   test('detaching is nobody’s business here', async () => {
     const { attacher, server } = setUp(true);
     await attacher.detach(ATTACHMENT, signal);
@@ -108,6 +117,12 @@ describe('where the agent attaches', () => {
     answer({ attached: false });
     answer({ attached: true, attachmentMetadata: { slot: '9' } });
     expect(await attached).toEqual({ slot: '9' });
+  });
+
+  test('it tells the pod that a volume is attached', () => {
+    const { attacher, told } = setUp(false);
+    attacher.attached?.({ metadata: { name: 'web' } }, 'pv');
+    expect(told).toEqual(['web SuccessfulAttachVolume: AttachVolume.Attach succeeded for volume "pv"']);
   });
 
   test('one that is there already is as good', async () => {

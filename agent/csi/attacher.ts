@@ -10,6 +10,7 @@ import { type Attacher, type Attachment, AttachRefusedError } from '#volumes/csi
 import { VolumeSetupError } from '#volumes/setup-error.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
+import type { PodEvent } from '../pods/operations/deps.ts';
 import type { NodeEvent } from '../registration/node-status.ts';
 import { createAttachments } from './attachments.ts';
 
@@ -27,6 +28,7 @@ export interface AttacherDeps {
   readonly clock: Clock;
   /** Told of the node. */
   readonly event: (event: NodeEvent) => void;
+  readonly podEvent: PodEvent;
 }
 
 export interface AttacherOptions {
@@ -87,6 +89,11 @@ function explain(what: string, thrown: unknown): never {
   if (!(thrown instanceof ApiRequestError)) throw thrown;
   throw new VolumeSetupError(explained(what, thrown), { cause: thrown, reason: 'FailedAttachVolume' });
 }
+
+const tellAttached =
+  ({ podEvent }: Pick<AttacherDeps, 'podEvent'>): NonNullable<Attacher['attached']> =>
+  (pod, name) =>
+    podEvent(pod, 'Normal', 'SuccessfulAttachVolume', `AttachVolume.Attach succeeded for volume "${name}"`);
 
 export function createAttacher(deps: AttacherDeps, options: AttacherOptions): Attacher {
   const { nodeName, vocabulary, controllerAttaches } = options;
@@ -152,6 +159,8 @@ export function createAttacher(deps: AttacherDeps, options: AttacherOptions): At
       );
       return found.status?.attachmentMetadata ?? {};
     },
+    // Otherwise the controller tells it.
+    ...(controllerAttaches ? {} : { attached: tellAttached(deps) }),
     async detach({ driver, volumeHandle }, signal) {
       if (controllerAttaches) return;
       const name = attachmentName(driver, volumeHandle, nodeName);

@@ -15,8 +15,18 @@ const BUS = {
   interface: 'org.freedesktop.DBus',
 };
 
+/** Where the bus is by the specification's variable; the usual place where that names no socket. */
+export function systemBusPath(addresses: string | undefined): string {
+  const paths = (addresses ?? '')
+    .split(';')
+    .map((address) => /^unix:(?:.*,)?path=([^,]+)/.exec(address)?.[1]);
+  return paths.find((path) => path !== undefined) ?? SYSTEM_BUS;
+}
+
 /** @throws DBusError */
-export async function connectBus(path: string = SYSTEM_BUS): Promise<SystemBus> {
+export async function connectBus(
+  path: string = systemBusPath(process.env['DBUS_SYSTEM_BUS_ADDRESS']),
+): Promise<SystemBus> {
   const { call, onSignal, closed, close } = await connectDBus(path);
   await call({ ...BUS, member: 'Hello' });
   return {

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
+import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import type { Pod, PodSpec } from '#api/schema/gen/core-v1.ts';
 import type { PodStats } from '#api/schema/gen/stats-v1alpha1.ts';
 import type { PressureCondition } from '#eviction/signals.ts';
 import { pressureRefusal } from '../admission/pressure.ts';
 import { diskCandidate, liesOn, memoryCandidate, processCandidate } from './candidates.ts';
+import { createEvictionMetrics } from './metrics.ts';
 import { conditionEvents } from './node-words.ts';
 import { renewable } from './renewal.ts';
 
@@ -117,4 +119,19 @@ test('a change of conditions is told in the words of the field', () => {
     'Node n1 status is now: NodeHasSufficientMemory',
     'Node n1 status is now: NodeHasDiskPressure',
   ]);
+});
+
+test('evictions and preemptions are counted by what was short', () => {
+  const registry = createMetricsRegistry();
+  const counts = createEvictionMetrics(registry);
+  counts.evicted('memory.available', 2000);
+  counts.evicted('emptydirfs.limit');
+  counts.preempted('cpu');
+  const lines = registry.text().split('\n');
+  expect(lines).toContain('evictions{eviction_signal="memory.available"} 1');
+  expect(lines).toContain('evictions{eviction_signal="emptydirfs.limit"} 1');
+  expect(lines).toContain('eviction_stats_age_seconds_bucket{eviction_signal="memory.available",le="2.5"} 1');
+  expect(lines).toContain('eviction_stats_age_seconds_sum{eviction_signal="memory.available"} 2');
+  expect(registry.text()).not.toContain('age_seconds_sum{eviction_signal="emptydirfs.limit"}');
+  expect(lines).toContain('preemptions{preemption_signal="cpu"} 1');
 });

@@ -8,6 +8,7 @@ const RESOURCES: Readonly<Record<ObjectKind, string>> = {
   PersistentVolume: 'persistentvolumes',
   PersistentVolumeClaim: 'persistentvolumeclaims',
   Endpoints: 'endpoints',
+  Service: 'services',
   // Of manifests alone: those of the server are read elsewhere.
   CSIDriver: 'csidrivers',
 };

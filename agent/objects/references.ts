@@ -10,7 +10,8 @@ import type {
 } from '#api/schema/gen/core-v1.ts';
 import type { ConfigObject } from '../sources/types.ts';
 
-export type ObjectKind = ConfigObject['kind'];
+/** Manifests have no services: those are the API server's. */
+export type ObjectKind = ConfigObject['kind'] | 'Service';
 
 /** Names one object; `namespace` is empty for a PersistentVolume. */
 export interface ObjectKey {

@@ -61,6 +61,22 @@ describe('createSavedObjects', () => {
     expect(await world.holds([])).toBe(true);
   });
 
+  test('keeps what the volumes of such claims name', async () => {
+    await using world = await setUp();
+    const saved = world.open();
+    const key: ObjectKey = { kind: 'Secret', namespace: 'vault', name: 'key' };
+    const claimRef = { namespace: 'a', name: 'data' };
+    const spec = { claimRef, cephfs: { monitors: [], secretRef: { namespace: 'vault', name: 'key' } } };
+    saved.save(CLAIM, bound);
+    saved.save(volume('pv-1'), { spec });
+    saved.save(key, { data: {} });
+    saved.save({ ...key, name: 'other' }, { data: {} });
+    saved.keepOnly([CLAIM]);
+    expect(await world.holds([...all.slice(1), 'Secret_vault_key.json'])).toBe(true);
+    saved.keepOnly([CONFIG]);
+    expect(await world.holds([])).toBe(true);
+  });
+
   test.each(['../x', 'a_b', ''])('makes no file of the name %j', async (name) => {
     await using world = await setUp();
     const saved = world.open();

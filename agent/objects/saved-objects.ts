@@ -1,5 +1,5 @@
-/** Objects of the API server on disk, for the time when it is away: one file each, for root alone. Nobody names a
- *  PersistentVolume: it stays as long as a claim that is kept leads to it. */
+/** Objects of the API server on disk, for the time when it is away: one file each, for root alone. No pod names a
+ *  PersistentVolume, nor what that names: they stay as long as a claim that is kept leads to them. */
 import { mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseJsonText } from '#api/codec/json-text.ts';
@@ -11,6 +11,7 @@ import type { Json } from '../api-client/client.ts';
 import { isObject } from '../api-client/object-fields.ts';
 import { formatObjectKey, type ObjectKey } from './references.ts';
 import type { SavedObjects } from './server-objects.ts';
+import { referencesOfVolume } from './volume-references.ts';
 
 export interface SavedObjectsDeps {
   /** `<rootDir>/api/objects`; made when missing. */
@@ -79,7 +80,10 @@ export function createSavedObjects({ dir, log }: SavedObjectsDeps): SavedObjects
   async function clean(keys: readonly ObjectKey[]): Promise<void> {
     const claims = keys.filter(({ kind }) => kind === 'PersistentVolumeClaim');
     const volumes = (await Promise.all(claims.map(load))).flatMap((claim) => volumeOf(claim) ?? []);
-    const kept = new Set([...keys, ...volumes].map(fileName));
+    const led = (await Promise.all(volumes.map(load))).flatMap((volume) =>
+      volume === undefined ? [] : referencesOfVolume(volume).names,
+    );
+    const kept = new Set([...keys, ...volumes, ...led].map(fileName));
     const names = await readdir(dir).catch(() => []);
     for (const name of names) if (!kept.has(name)) await rm(join(dir, name), { force: true });
   }

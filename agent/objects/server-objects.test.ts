@@ -161,4 +161,30 @@ describe('objects that are read', () => {
     after.objects.name([]);
     expect(await eventually(async () => (await readdir(at)).length === 0)).toBe(true);
   });
+
+  test('and kept with what a volume leads to, as long as its claim is named', async () => {
+    const claim: ObjectKey = { kind: 'PersistentVolumeClaim', namespace: 'default', name: 'claim' };
+    const volume: ObjectKey = { kind: 'PersistentVolume', namespace: '', name: 'pv' };
+    const secret: ObjectKey = { kind: 'Secret', namespace: 'vault', name: 'key' };
+    const kept = new Map<string, Json | undefined>();
+    const saved: SavedObjects = {
+      ...NO_SAVED_OBJECTS,
+      save: (saveAs, object) => void kept.set(formatObjectKey(saveAs), object),
+    };
+    using world = setUp('Watch', saved);
+    world.there.set('claim', { metadata: { name: 'claim' }, spec: { volumeName: 'pv' } });
+    const secretRef = { namespace: 'vault', name: 'key' };
+    const claimRef = { namespace: 'default', name: 'claim' };
+    world.there.set('pv', { spec: { claimRef, cephfs: { monitors: [], secretRef } } });
+    world.there.set('key', { data: { word: 'x' } });
+    world.objects.name([claim]);
+    await world.objects.get(secret);
+    expect([...kept.keys()]).toEqual([]);
+    for (const one of [claim, volume, secret]) await world.objects.get(one);
+    expect([...kept.keys()]).toEqual([claim, volume, secret].map(formatObjectKey));
+    world.objects.name([]);
+    kept.clear();
+    await world.objects.get(secret);
+    expect(kept.has(formatObjectKey(secret))).toBe(false);
+  });
 });

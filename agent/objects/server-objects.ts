@@ -10,6 +10,7 @@ import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import { addressOfObject } from './object-address.ts';
 import { formatObjectKey, type ObjectKey } from './references.ts';
+import { createLedTo } from './volume-references.ts';
 import { createWatchedObject, type WatchedObject } from './watched-object.ts';
 
 export type DetectionStrategy = 'Watch' | 'Cache' | 'Get';
@@ -19,7 +20,7 @@ export interface SavedObjects {
   load(key: ObjectKey): Promise<Json | undefined>;
   /** Takes note of the newest state; undefined when there is no such object, or nobody names it. Never throws. */
   save(key: ObjectKey, object: Json | undefined): void;
-  /** Removes all others, but for the volumes of claims among these. Never throws. */
+  /** Removes all others, but for the volumes of claims among these, and what those name. Never throws. */
   keepOnly(keys: readonly ObjectKey[]): void;
 }
 
@@ -59,6 +60,7 @@ export function createServerObjects(
 ): ServerObjects {
   const { client, saved, clock } = deps;
   const named = new Map<string, Named>();
+  const ledTo = createLedTo();
   const listeners = new Set<(changed: readonly ObjectKey[]) => void>();
   const stop = new AbortController();
 
@@ -81,14 +83,17 @@ export function createServerObjects(
   async function read(key: ObjectKey): Promise<Json | undefined> {
     try {
       const object = await client.get(addressOfObject(key), stop.signal);
+      ledTo.note(key, object);
       // Nobody reads a volume but through a claim of a pod that is here.
-      if (key.kind === 'PersistentVolume' || named.has(formatObjectKey(key))) saved.save(key, object);
+      const isKept = key.kind === 'PersistentVolume' || named.has(formatObjectKey(key)) || ledTo.has(key);
+      if (isKept) saved.save(key, object);
       return object;
     } catch (thrown) {
       if (thrown instanceof ApiRequestError && thrown.status === 404) return undefined;
       if (thrown instanceof ApiRequestError && !thrown.retryable) throw thrown;
       const object = await saved.load(key);
       if (object === undefined) throw thrown;
+      ledTo.note(key, object);
       return object;
     }
   }
@@ -109,7 +114,8 @@ export function createServerObjects(
         if (wanted.has(text)) continue;
         entry.watched?.stop();
         named.delete(text);
-        saved.save(entry.key, undefined);
+        ledTo.forget(entry.key);
+        if (!ledTo.has(entry.key)) saved.save(entry.key, undefined);
       }
       for (const [text, key] of wanted) if (!named.has(text)) named.set(text, begin(key));
     },

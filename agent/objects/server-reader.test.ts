@@ -5,27 +5,32 @@ import { createServerReader, namedObjects } from './server-reader.ts';
 describe('createServerReader', () => {
   it('asks for each kind by namespace and name', async () => {
     const asked: ObjectKey[] = [];
-    const reader = createServerReader({
-      get: async (key) => {
-        asked.push(key);
-        return { metadata: { name: key.name }, subsets: [{ addresses: [{ ip: '10.0.0.1' }] }], later: 1 };
+    const reader = createServerReader(
+      {
+        get: async (key) => {
+          asked.push(key);
+          return { metadata: { name: key.name }, subsets: [{ addresses: [{ ip: '10.0.0.1' }] }], later: 1 };
+        },
       },
-    });
+      'system',
+    );
     await reader.getConfigMap('ns', 'a');
     await reader.getPersistentVolume('b');
     expect(await reader.getEndpoints('ns', 'gluster')).toEqual({
       metadata: { name: 'gluster' },
       subsets: [{ addresses: [{ ip: '10.0.0.1' }] }],
     });
+    await reader.getSystemService?.('storage');
     expect(asked).toEqual([
       { kind: 'ConfigMap', namespace: 'ns', name: 'a' },
       { kind: 'PersistentVolume', namespace: '', name: 'b' },
       { kind: 'Endpoints', namespace: 'ns', name: 'gluster' },
+      { kind: 'Service', namespace: 'system', name: 'storage' },
     ]);
   });
 
   it('knows of what is not there', async () => {
-    const reader = createServerReader({ get: async () => undefined });
+    const reader = createServerReader({ get: async () => undefined }, 'system');
     expect(await reader.getEndpoints('ns', 'gluster')).toBeUndefined();
   });
 });

@@ -7,6 +7,7 @@ import type {
   PersistentVolumeClaim,
   Pod,
   Secret,
+  Service,
 } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import { type ObjectKey, type ObjectKind, objectReferences } from './references.ts';
@@ -15,7 +16,11 @@ import type { ServerObjects } from './server-objects.ts';
 /** What newer servers know and we do not is left out. */
 const LENIENT = { unknownFields: 'ignore', missingFields: 'ignore' } as const;
 
-export function createServerReader(objects: Pick<ServerObjects, 'get'>): ObjectReader {
+/** @param systemNamespace of the vocabulary */
+export function createServerReader(
+  objects: Pick<ServerObjects, 'get'>,
+  systemNamespace: string,
+): ObjectReader {
   async function get<T>(kind: ObjectKind, namespace: string, name: string): Promise<T | undefined> {
     const object = await objects.get({ kind, namespace, name });
     return object === undefined ? undefined : decode<T>(`core/v1.${kind}`, object, LENIENT).value;
@@ -27,6 +32,7 @@ export function createServerReader(objects: Pick<ServerObjects, 'get'>): ObjectR
       get<PersistentVolumeClaim>('PersistentVolumeClaim', namespace, name),
     getPersistentVolume: (name) => get<PersistentVolume>('PersistentVolume', '', name),
     getEndpoints: (namespace, name) => get<Endpoints>('Endpoints', namespace, name),
+    getSystemService: (name) => get<Service>('Service', systemNamespace, name),
   };
 }
 

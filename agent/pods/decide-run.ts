@@ -1,5 +1,6 @@
 /** Bringing a pod up and keeping it up: volumes and sandbox, init containers in order, app containers side by
  *  side, restarts by policy and backoff. Pure. */
+import { formatTime } from '#api/meta/time.ts';
 import type { Container } from '#api/schema/gen/core-v1.ts';
 import type { ObservedContainer, ObservedSandbox } from '../observe/types.ts';
 import {
@@ -16,7 +17,7 @@ import { crashDelayMs } from './crash-backoff.ts';
 import { createDraft, type Draft } from './draft.ts';
 import { isHeld } from './held.ts';
 import { podLabel } from './identity.ts';
-import type { ContainerSpec, DecideInput, Decision, PodAction } from './plan.ts';
+import { type ContainerSpec, type DecideInput, type Decision, operationKey, type PodAction } from './plan.ts';
 
 export function decideRun(input: DecideInput): Decision {
   const draft = createDraft();
@@ -72,8 +73,9 @@ function finish(input: DecideInput): {
 function planSandbox(input: DecideInput, sandbox: ObservedSandbox | undefined, draft: Draft): void {
   const { progress, pod, observed } = input;
   const alive = observed.containers.filter(isAlive);
-  for (const { name } of initContainers(pod)) draft.wait(name, 'PodInitializing');
-  for (const { name } of appContainers(pod)) draft.wait(name, startupReason(input));
+  const message = volumesMessage(input);
+  for (const { name } of initContainers(pod)) draft.wait(name, 'PodInitializing', message);
+  for (const { name } of appContainers(pod)) draft.wait(name, startupReason(input), message);
   if (sandbox !== undefined && !progress.stoppedSandboxes.has(sandbox.id)) {
     draft.act({ kind: 'stopSandbox', sandboxId: sandbox.id });
   } else if (alive.length > 0) {
@@ -85,6 +87,13 @@ function planSandbox(input: DecideInput, sandbox: ObservedSandbox | undefined, d
 
 function endWithSandbox(container: ObservedContainer): PodAction {
   return { kind: 'killContainer', container, reason: 'SandboxEnded', message: '', gracePeriodSeconds: 0 };
+}
+
+/** When volumes that failed are tried next; it stays until they are ready, so that the status changes once a try. */
+function volumesMessage({ progress: { volumes, retryAtMs } }: DecideInput): string {
+  const atMs = retryAtMs.get(operationKey({ kind: 'mountVolumes' }));
+  if (volumes === 'mounted' || atMs === undefined) return '';
+  return `its volumes are not ready; the next try is at ${formatTime(atMs)}`;
 }
 
 const startupReason = (input: DecideInput): string =>
@@ -210,7 +219,7 @@ function planStart(plan: ContainerPlan, previous: ObservedContainer | undefined)
     draft.wait(spec.name, 'CrashLoopBackOff', crashMessage(plan, crashDelay));
     return draft.wakeAt(crashReadyMs);
   }
-  if (progress?.failure === undefined) draft.wait(spec.name, waitingReason(plan));
+  if (progress?.failure === undefined) draft.wait(spec.name, waitingReason(plan), volumesMessage(input));
   else draft.wait(spec.name, progress.failure.reason, progress.failure.message);
   if (isHeld(retryAtMs, input.nowMs)) return draft.wakeAt(retryAtMs);
   if (input.progress.volumes !== 'mounted') return;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { decidePod } from './decide.ts';
-import type { DecideInput } from './plan.ts';
+import type { DecideInput, PodProgress } from './plan.ts';
 import {
   actionText,
   container,
@@ -260,6 +260,19 @@ describe('decidePod', () => {
     const waiting = decision.waiting.get('a');
     expect(`${waiting?.reason}: ${waiting?.message}`).toBe(reason);
     expect(decision.wakeAtMs).toBe(wakeAtMs);
+  });
+
+  test('says when volumes that failed are tried next, until they are ready', () => {
+    const atMs = Date.parse('2026-01-01T00:01:00Z');
+    const failed = { volumes: 'unknown', retryAtMs: new Map([['volumes', atMs]]) } as const;
+    const waitingOf = (observed: DecideInput['observed'], now: Partial<PodProgress>): unknown =>
+      decidePod(decideInput({ observed, progress: progress(now) })).waiting.get('a');
+    const message = 'its volumes are not ready; the next try is at 2026-01-01T00:01:00Z';
+    for (const observed of [observation([]), observation([one])]) {
+      expect(waitingOf(observed, failed)).toEqual({ reason: 'ContainerCreating', message });
+      expect(waitingOf(observed, { ...failed, busy: new Set(['volumes']) })).toMatchObject({ message });
+      expect(waitingOf(observed, { ...failed, volumes: 'mounted' })).toMatchObject({ message: '' });
+    }
   });
 
   test('holds an operation that failed until its time, and wakes for it', () => {

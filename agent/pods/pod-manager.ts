@@ -40,6 +40,8 @@ export interface PodManagerDeps {
   readonly adopted?: (pod: Pod) => void;
   /** Called for a pod that the node does not take on, or that has to end for another one. */
   readonly warned?: (pod: Pod, reason: string, message: string) => void;
+  /** Called for each pod that ends for want of that resource. */
+  readonly preempted?: (resource: string) => void;
   /** Called when a pod that runs was changed in place. */
   readonly updated?: (pod: Pod) => void;
 }
@@ -294,7 +296,10 @@ export class PodManager {
       this.#deps.warned?.(source.pod, verdict.reason, verdict.message);
       return { phase: 'Failed', ...verdict };
     }
-    for (const victim of verdict.victims) this.#preempt(victim, source.pod);
+    for (const victim of verdict.victims) {
+      this.#preempt(victim, source.pod);
+      this.#deps.preempted?.(verdict.resource);
+    }
     return undefined;
   }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Node } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import { adoptNode, initialNode, type NodeIdentityRules } from './initial-node.ts';
+import { adoptNode, initialNode, type NodeIdentityRules, withoutExtended } from './initial-node.ts';
 import { decideLease } from './node-lease.ts';
 import { nodeWords } from './words.ts';
 
@@ -136,4 +136,17 @@ describe('decideLease', () => {
       spec: { leaseTransitions: 2, holderIdentity: 'n1', leaseDurationSeconds: 40 },
     });
   });
+});
+
+test('what is not the platform’s own is void where it was forgotten', () => {
+  const { domain } = VOCABULARIES.plat;
+  const own = { cpu: '2', memory: '1Gi', 'hugepages-2Mi': '0', [`pods.${domain}/x`]: '1' };
+  const list = { ...own, 'example.com/gpu': '3' };
+  const node: Node = { metadata: { name: 'n1' }, status: { capacity: list, allocatable: list } };
+  const left = { ...own, 'example.com/gpu': '0' };
+  expect(withoutExtended(node, domain)).toEqual({
+    ...node,
+    status: { capacity: left, allocatable: left },
+  });
+  expect(withoutExtended({ metadata: {} }, domain)).toEqual({ metadata: {}, status: {} });
 });

@@ -1,6 +1,8 @@
 /** The Node object that the agent registers, and what a node that was there before gets of it. Pure.
  *  Source: upstream's node registration, release 1.24. */
 import type { Node, NodeSpec, Taint } from '#api/schema/gen/core-v1.ts';
+import { isExtendedResource } from '../resources/devices/resource-name.ts';
+import type { ResourceList } from './resources.ts';
 import type { NodeWords } from './words.ts';
 
 export interface NodeIdentityRules {
@@ -86,4 +88,23 @@ export function adoptNode(existing: Node, initial: Node, words: NodeWords): Node
   if (attaches === undefined) delete annotations[key];
   else annotations[key] = attaches;
   return { ...existing, metadata: { ...metadata, labels, annotations } };
+}
+
+/** The node as it is when nobody knows of devices that it told of: none of them are there until their plugins are.
+ *  Source: upstream, which resets them where its checkpoint is lost, release 1.24.
+ *  @param domain whose resources are the platform's own */
+export function withoutExtended(node: Node, domain: string): Node {
+  const reset = (list: ResourceList): ResourceList =>
+    Object.fromEntries(
+      Object.entries(list).map(([name, amount]) => [name, isExtendedResource(name, domain) ? '0' : amount]),
+    );
+  const { capacity, allocatable } = node.status ?? {};
+  return {
+    ...node,
+    status: {
+      ...node.status,
+      ...(capacity === undefined ? {} : { capacity: reset(capacity) }),
+      ...(allocatable === undefined ? {} : { allocatable: reset(allocatable) }),
+    },
+  };
 }

@@ -168,6 +168,19 @@ describe('decideStatus', () => {
     expect(typed(conditions, 'Ready')?.message).toBe('nodeagent is posting ready status. AppArmor enabled');
   });
 
+  test('tells how many disks of its cloud a machine of its kind can have, and pods may use all of them', () => {
+    const attachLimits = (type: string): Readonly<Record<string, string>> => ({
+      'attachable-volumes-x': type,
+    });
+    const labels = { [RULES.words.instanceTypes[1] ?? '']: '25' };
+    const node = { ...NODE, metadata: { ...NODE.metadata, labels } };
+    const { capacity, allocatable } = decideStatus(node, INPUTS, { ...RULES, attachLimits }, T0).status;
+    expect([capacity?.['attachable-volumes-x'], allocatable?.['attachable-volumes-x']]).toEqual(['25', '25']);
+    // What others told stays where the agent tells none.
+    const others = { ...NODE, status: { capacity: capacity ?? {} } };
+    expect(decideStatus(others, INPUTS, RULES, T0).status.allocatable?.['attachable-volumes-x']).toBe('25');
+  });
+
   test('has no port where it serves none', () => {
     const { serverPort: _, ...rules } = RULES;
     expect(decideStatus(NODE, INPUTS, rules, T0).status).not.toHaveProperty('daemonEndpoints');

@@ -5,7 +5,7 @@ import type { ExtendedResources } from '../resources/contract.ts';
 import { type AddressDecision, type AddressWishes, decideAddresses } from './addresses.ts';
 import { type ConditionEvent, decideConditions, type Health, type Pressure } from './conditions.ts';
 import type { MachineFacts } from './machine/types.ts';
-import { decideAllocatable, decideCapacity, type ResourceRules } from './resources.ts';
+import { decideAllocatable, decideCapacity, type ResourceList, type ResourceRules } from './resources.ts';
 import type { NodeWords } from './words.ts';
 
 export interface StatusRules {
@@ -18,6 +18,8 @@ export interface StatusRules {
   readonly agentVersion: string;
   /** Port of the agent's server; absent when it serves none. */
   readonly serverPort?: number;
+  /** How many disks of its cloud a machine of this kind can have; absent: none are told. */
+  readonly attachLimits?: (instanceType: string) => ResourceList;
 }
 
 /** What may differ each time. */
@@ -97,6 +99,11 @@ const conditionEvent = (name: string, reason: ConditionEvent): NodeEvent => ({
   message: `Node ${name} status is now: ${reason}`,
 });
 
+function attachLimits({ words, attachLimits: limits }: StatusRules, { metadata }: Node): ResourceList {
+  const types = words.instanceTypes.map((label) => metadata?.labels?.[label]);
+  return limits?.(types.find((type) => type !== undefined) ?? '') ?? {};
+}
+
 /** The status that the node should have, and what to tell of the change. Members of others stay. */
 export function decideStatus(
   node: Node,
@@ -108,7 +115,11 @@ export function decideStatus(
   const before: NodeStatus = node.status ?? {};
   const { facts, images, volumesInUse, pressure, extended } = inputs;
   const address = decideNodeAddresses(rules, facts, before);
-  const capacity = decideCapacity(before.capacity ?? {}, facts, rules.resources, extended);
+  const disks = attachLimits(rules, node);
+  const capacity = {
+    ...decideCapacity(before.capacity ?? {}, facts, rules.resources, extended),
+    ...disks,
+  };
   const troubles = [
     ...inputs.troubles,
     ...missingResources(capacity, rules.resources),

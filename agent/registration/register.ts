@@ -6,7 +6,8 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import type { ServerContact } from '../api-client/server-contact.ts';
-import { adoptNode } from './initial-node.ts';
+import type { ExtendedResources } from '../resources/contract.ts';
+import { adoptNode, withoutExtended } from './initial-node.ts';
 import type { NodeEvent, StatusDecision } from './node-status.ts';
 import { readNode } from './read-objects.ts';
 import { REGISTER_RETRY, untilDone } from './retry.ts';
@@ -22,6 +23,10 @@ export interface RegisterDeps {
   readonly initial: () => Promise<Node>;
   readonly decide: (node: Node, signal: AbortSignal) => Promise<StatusDecision>;
   readonly tell: (events: readonly NodeEvent[]) => void;
+  /** Devices of plugins. */
+  readonly extended?: () => ExtendedResources | undefined;
+  /** Told when the server has the node. */
+  readonly registered?: () => void;
 }
 
 const NODES = { apiVersion: 'v1', resource: 'nodes' };
@@ -40,7 +45,9 @@ export async function registerNode(
     const address = { ...NODES, name: initial.metadata?.name ?? '' };
     const existing = readNode(await client.get(address, signal), vocabulary);
     const adopted = adoptNode(existing, initial, words);
-    const { status, events } = await deps.decide(existing, signal);
+    const forgotten = deps.extended?.()?.forgotten === true;
+    const known = forgotten ? withoutExtended(existing, vocabulary.domain) : existing;
+    const { status, events } = await deps.decide(known, signal);
     const content = nodePatch(existing, { ...adopted, status });
     log.info({}, 'Node was registered before');
     const node =
@@ -68,5 +75,7 @@ export async function registerNode(
     }
   }
 
-  return await untilDone(deps, { subject: 'registration', policy: REGISTER_RETRY }, attempt, signal);
+  const node = await untilDone(deps, { subject: 'registration', policy: REGISTER_RETRY }, attempt, signal);
+  deps.registered?.();
+  return node;
 }

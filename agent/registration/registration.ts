@@ -29,6 +29,8 @@ export interface NodeRegistrationDeps extends StatusSources {
   readonly readMachine: MachineReader;
   readonly readRuntime: (signal: AbortSignal) => Promise<RuntimeReport>;
   readonly event: (event: NodeEvent) => void;
+  /** Told when the server has the node. */
+  readonly registered?: () => void;
   /** Told of each status that the server has: which volumes it knows to be in use, and which are attached. */
   readonly reported?: (node: Node) => void;
 }
@@ -116,7 +118,18 @@ export function createNodeRegistration(
 
   async function register(signal: AbortSignal): Promise<void> {
     if (!settings.registers) return;
-    const registerDeps = { client: api, clock, log, contact, initial, decide, tell };
+    const { extended, registered } = deps;
+    const registerDeps = {
+      client: api,
+      clock,
+      log,
+      contact,
+      initial,
+      decide,
+      tell,
+      ...(extended === undefined ? {} : { extended }),
+      ...(registered === undefined ? {} : { registered }),
+    };
     try {
       follower.note(await registerNode(registerDeps, vocabulary, signal));
     } catch (thrown) {

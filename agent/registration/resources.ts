@@ -53,7 +53,7 @@ function podCapacity({ maxPods, podsPerCore }: ResourceRules, cores: number): nu
  *  whose plugin is gone stay with none, which tells them from what others announce. */
 export function decideCapacity(
   known: ResourceList,
-  facts: MachineFacts,
+  facts: Pick<MachineFacts, 'cores' | 'memoryBytes' | 'hugePages' | 'rootBytes'>,
   rules: ResourceRules,
   extended: Pick<ExtendedResources, 'capacity' | 'removed'> = { capacity: {}, removed: [] },
 ): ResourceList {

@@ -3,6 +3,7 @@ import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import { wishedAddresses } from './addresses.ts';
+import { decideAttachLimits } from './attach-limits.ts';
 import type { NodeIdentityRules } from './initial-node.ts';
 import type { LeaseRules } from './node-lease.ts';
 import type { StatusRules } from './node-status.ts';
@@ -74,6 +75,10 @@ export function registrationSettings(
       externalProvider,
       addresses: { nodeIP: config.nodeIP, hostname: nodeName },
       resources: resourceRules(config),
+      attachLimits: (instanceType) =>
+        decideAttachLimits(config.cloudProvider, instanceType, (plugin) =>
+          featureEnabled(config, `InTreePlugin${plugin}Unregister`),
+        ),
       ...(config.enableServer ? { serverPort: config.port } : {}),
     },
     lease: {

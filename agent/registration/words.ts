@@ -9,6 +9,8 @@ export interface NodeWords {
   readonly labelBetaArch: string;
   /** Labels that follow the machine: a node that was there before gets them anew. */
   readonly reconciledLabels: readonly string[];
+  /** Labels that say what kind of machine it is, the newest first. */
+  readonly instanceTypes: readonly string[];
   readonly annotationControllerAttaches: string;
   readonly annotationKeepsVolumes: string;
   /** Tells a provider outside which address the user wished. */
@@ -35,16 +37,17 @@ export function nodeWords(vocabulary: Vocabulary): NodeWords {
     labelBetaOS: `beta.${domain}/os`,
     labelBetaArch: `beta.${domain}/arch`,
   };
+  const instanceTypes = [`node.${domain}/instance-type`, `beta.${domain}/instance-type`];
   return {
     ...labels,
+    instanceTypes,
     reconciledLabels: [
       ...Object.values(labels),
       `topology.${domain}/zone`,
       `topology.${domain}/region`,
       `failure-domain.beta.${domain}/zone`,
       `failure-domain.beta.${domain}/region`,
-      `node.${domain}/instance-type`,
-      `beta.${domain}/instance-type`,
+      ...instanceTypes,
       // Such a node is no ours, but the label may be set on any.
       `node.${domain}/windows-build`,
     ],

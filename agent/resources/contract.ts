@@ -49,6 +49,8 @@ export interface ExtendedResources {
   readonly allocatable: Readonly<Record<string, string>>;
   /** Names of resources that were here and are gone for good. */
   readonly removed: readonly string[];
+  /** Nobody here knows what there was before: what the node told of it is void until it is there again. */
+  readonly forgotten?: true;
 }
 
 /** Hands out one kind of resource. What is booked must outlive the agent before `grant` resolves. */
@@ -72,6 +74,8 @@ export interface ResourceProvider {
   /** The container was made and is about to run. */
   started?(podUID: string, container: string, containerId: string): void;
   resources?(): ExtendedResources;
+  /** The node is known with these resources. */
+  told?(): void;
   /** Calls the listener when `resources` has other answers. @returns a function that ends this */
   onChange?(listener: () => void): () => void;
   /** Works until the signal fires. */
@@ -107,13 +111,13 @@ export interface ResourceManagers {
   /** Releases all pods that hold something and are not among these, which are asked for when anything is held. */
   keepOnly(here: () => ReadonlySet<string>): void;
   resources(): ExtendedResources;
+  /** The node is known with these resources. */
+  told(): void;
   /** Calls the listener when `resources` has other answers. @returns a function that ends this */
   onChange(listener: () => void): () => void;
   held(podUID: string, container: string): HeldResources;
   /** What guaranteed pods may have at most: processors, and memory by node. */
   most(): HeldResources;
-  /** Metrics in the text form. */
-  metrics(): string;
   run(signal: AbortSignal): Promise<void>;
 }
 

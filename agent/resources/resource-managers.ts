@@ -2,7 +2,7 @@
  *  Reasons and order as upstream's topology manager, release 1.24. */
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
+import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { Refusal } from '../admission/admit.ts';
 import {
@@ -26,8 +26,7 @@ export interface ManagersDeps {
   readonly log: Logger;
   readonly held?: (podUID: string, container: string) => HeldResources;
   readonly most?: () => HeldResources;
-  /** To which the providers add theirs; one of its own unless given. */
-  readonly registry?: MetricsRegistry;
+  readonly registry: MetricsRegistry;
 }
 
 const NOTHING_HELD: HeldResources = { cpus: [], memory: [] };
@@ -90,8 +89,7 @@ function countAdmissions(registry: MetricsRegistry): AdmissionCounts {
 
 export function createResourceManagers(deps: ManagersDeps, options: TopologySettings): ResourceManagers {
   const { providers, log } = deps;
-  const registry = deps.registry ?? createMetricsRegistry();
-  const { asked, refused } = countAdmissions(registry);
+  const { asked, refused } = countAdmissions(deps.registry);
 
   const bookAll = createBooking(providers, options);
   const release = (podUID: string): void => {
@@ -144,6 +142,9 @@ export function createResourceManagers(deps: ManagersDeps, options: TopologySett
       for (const podUID of holders) if (!kept.has(podUID)) release(podUID);
     },
     resources: () => joinResources(providers.flatMap((provider) => provider.resources?.() ?? [])),
+    told() {
+      for (const provider of providers) provider.told?.();
+    },
     onChange(listener) {
       const ends = providers.flatMap((provider) => provider.onChange?.(listener) ?? []);
       return () => {
@@ -152,7 +153,6 @@ export function createResourceManagers(deps: ManagersDeps, options: TopologySett
     },
     held: (podUID, container) => deps.held?.(podUID, container) ?? NOTHING_HELD,
     most: () => deps.most?.() ?? NOTHING_HELD,
-    metrics: () => registry.text(),
     async run(signal) {
       await Promise.all(providers.flatMap((provider) => provider.run?.(signal) ?? []));
     },
@@ -171,4 +171,5 @@ const joinResources = (all: readonly ExtendedResources[]): ExtendedResources => 
   capacity: joinRecords(all.map(({ capacity }) => capacity)),
   allocatable: joinRecords(all.map(({ allocatable }) => allocatable)),
   removed: all.flatMap(({ removed }) => removed),
+  ...(all.some(({ forgotten }) => forgotten) ? { forgotten: true } : {}),
 });

@@ -2,6 +2,7 @@
 import type { Refusal } from '../admission/admit.ts';
 import type { TerminalPhase } from '../pods/plan.ts';
 import type { PodRecord } from '../pods/record.ts';
+import type { NodeEvent } from '../registration/node-status.ts';
 
 /** Of a pod that ran. */
 export const TERMINATED: TerminalPhase = {
@@ -18,6 +19,13 @@ export const NOT_ADMITTED: Refusal = {
 
 /** What keeps the node from being ready meanwhile. */
 export const NODE_TROUBLE = 'node is shutting down';
+
+/** Told about the node, by whether the shutdown begins. */
+export const shutdownEvent = (begins: boolean): NodeEvent => ({
+  type: 'Normal',
+  reason: 'Shutdown',
+  message: `Shutdown manager detected shutdown ${begins ? 'event' : 'cancellation'}`,
+});
 
 const isByShutdown = ({ reason, message }: Pick<TerminalPhase, 'reason' | 'message'>): boolean =>
   reason === NOT_ADMITTED.reason || (reason === TERMINATED.reason && message === TERMINATED.message);

@@ -74,6 +74,7 @@ async function start(
         });
       },
       told: (begins) => void said.push(begins ? 'down' : 'up'),
+      ended: async () => void said.push('ended'),
     },
     PERIODS,
     stop.signal,
@@ -110,7 +111,7 @@ describe('runShutdownManager', () => {
     await world.ended('web');
     expect(world.said.slice(3)).toEqual(['end db 10']);
     await world.ended('db');
-    expect(world.said.slice(4)).toEqual(['release']);
+    expect(world.said.slice(4)).toEqual(['ended', 'release']);
     await world.stop();
   });
 
@@ -138,7 +139,7 @@ describe('runShutdownManager', () => {
     await world.shutdown(true);
     await world.shutdown(false);
     await world.clock.advance(1000);
-    expect(world.said).toEqual(['lock', 'down', 'end web 20', 'up', 'release', 'release', 'lock']);
+    expect(world.said).toEqual(['lock', 'down', 'end web 20', 'up', 'release', 'ended', 'release', 'lock']);
     await world.stop();
   });
 

@@ -30,6 +30,8 @@ export interface ShutdownDeps {
   readonly end: (pod: Pod, graceSeconds: number, signal: AbortSignal) => Promise<void>;
   /** Told when a shutdown begins, and when it was called off. */
   readonly told: (shuttingDown: boolean) => void;
+  /** Told when the pods have ended, or their time is over. The shutdown waits for it. */
+  readonly ended?: () => Promise<void>;
 }
 
 /** After a bus or a lock that was lost. Source: upstream's reconnect period. */
@@ -118,10 +120,11 @@ async function session(
         return again.resolve();
       }
       ending = new AbortController();
-      endPods(deps, periods, AbortSignal.any([signal, ending.signal])).then(
-        () => lock?.release(),
-        (err: unknown) => log.error({ err }, 'Pods were not ended for the shutdown'),
-      );
+      const either = AbortSignal.any([signal, ending.signal]);
+      endPods(deps, periods, either)
+        .then(() => (signal.aborted ? undefined : deps.ended?.()))
+        .then(() => lock?.release())
+        .catch((err: unknown) => log.error({ err }, 'Pods were not ended for the shutdown'));
     });
     lock = await deps.inhibit();
     log.info({ seconds: wholePeriod(periods) }, 'Shutdowns of the machine wait for pods');

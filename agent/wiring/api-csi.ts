@@ -3,6 +3,7 @@ import type { Attacher } from '#volumes/csi/contract.ts';
 import type { ApiClient } from '../api-client/client.ts';
 import { createAttacher } from '../csi/attacher.ts';
 import { runCsiNode } from '../csi/csi-node.ts';
+import { createPodEvent } from '../pods/pod-event.ts';
 import { createNodeEventSink } from '../registration/node-events.ts';
 import type { ApiNode } from './api-node.ts';
 import type { Base } from './base.ts';
@@ -22,7 +23,13 @@ export function createApiCsi(base: Base, client: ApiClient, apiNode: ApiNode): A
     JSON.stringify(apiNode.node()?.status?.volumesAttached?.map(({ name }) => name) ?? []);
   return {
     attacher: createAttacher(
-      { client, node, clock, event: createNodeEventSink(base.events, nodeName) },
+      {
+        client,
+        node,
+        clock,
+        event: createNodeEventSink(base.events, nodeName),
+        podEvent: createPodEvent(base.events),
+      },
       { nodeName, vocabulary, controllerAttaches: config.enableControllerAttachDetach },
     ),
     async run({ manager, volumes, csi }, signal) {

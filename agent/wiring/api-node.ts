@@ -16,7 +16,7 @@ import type { ApiClients } from './api-clients.ts';
 import type { Base } from './base.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 
-type NodeResources = Pick<ResourceManagers, 'resources' | 'onChange'>;
+type NodeResources = Pick<ResourceManagers, 'resources' | 'told' | 'onChange'>;
 
 export interface ApiNode extends Pick<NodeRegistration, 'node' | 'whenNode' | 'onChange'> {
   /** By which others reach it, as the server has them. */
@@ -42,6 +42,7 @@ export function createApiNode(
     {
       volumesInUse: (told) => volumes?.names(told),
       extended: () => resources?.resources(),
+      registered: () => resources?.told(),
       troubles: () => (base.shutdown.active() ? [NODE_TROUBLE] : []),
       pressure: () => {
         const short = base.pressure.conditions();

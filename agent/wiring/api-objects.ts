@@ -63,7 +63,7 @@ export function createApiObjects(base: Base, server: ApiServer, dir: string): Ap
 
   return {
     owns: ({ metadata }) => owned.has(metadata?.uid ?? ''),
-    objects: createServerReader(objects),
+    objects: createServerReader(objects, vocabulary.systemNamespace),
     onObjects: (listener) => void objects.onChange(listener),
     driverObject: createDriverObjects({ client, saved, clock }, `storage.${vocabulary.apiGroupDomain}/v1`),
     async accountToken(pod, { audience, expirationSeconds }) {

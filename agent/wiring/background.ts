@@ -24,7 +24,7 @@ const FIRST_LOOK_RETRY_MS = 500;
 export async function runAll(
   base: Base,
   { connection, identity, view, observer }: RuntimeSide,
-  { manager, sources, records, memory, volumes, resources, csi, cgroupSide }: PodSide,
+  { manager, sources, records, memory, volumes, resources, csi, cgroupSide, waiting }: PodSide,
   collection: Pick<CollectionSide, 'run'>,
   stop: AbortSignal,
 ): Promise<void> {
@@ -37,6 +37,8 @@ export async function runAll(
     manager.restore((await restore()).map(afterShutdown));
     manager.apply(sources.current());
     manager.start(stop);
+    waiting?.begin();
+    if (waiting !== undefined) base.changes.subscribe(waiting.look);
     watchStrays({ view, manager, log }, stop);
     const tidier = createMemoryTidier({ clock, log, tidy: base.tidy });
     view.onChange(() => tidier.note());

@@ -1,17 +1,20 @@
 /** What every part of the agent is handed. */
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
 import type { ProcessLogger } from '#api/kit/process-logger.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import type { Origins } from '../config/origin.ts';
 import { createEventRecorder, type EventRecorder } from '../events/recorder.ts';
+import { createEvictionMetrics, type EvictionMetrics } from '../eviction/metrics.ts';
 import { createTidy } from '../node/memory-tidier.ts';
 import { hostAddresses, instanceId } from '../node/node-facts.ts';
 import { loadNodeSettings } from '../node/node-settings.ts';
 import { createNodePressure, type NodePressure } from '../node/pressure.ts';
 import { type Changes, createChanges } from '../pods/changes.ts';
 import type { NodeSettings } from '../pods/operations/deps.ts';
+import { prefixedRegistry } from '../resources/prefixed-metrics.ts';
 import { createShutdownState, type ShutdownState } from '../shutdown/state.ts';
 
 /** What every part is handed. */
@@ -23,6 +26,10 @@ export interface Base {
   readonly node: string;
   readonly settings: NodeSettings;
   readonly events: EventRecorder;
+  /** Of the agent's own metrics, which have its name before theirs. */
+  readonly metrics: MetricsRegistry;
+  /** Of pods that are ended to save the node. */
+  readonly counts: EvictionMetrics;
   /** Of pods, for those who follow them. */
   readonly changes: Changes;
   /** What the node is short of. */
@@ -47,6 +54,7 @@ export async function createBase(
   const instance = await instanceId(config.rootDir);
   const settings = await loadNodeSettings(config, { instance, hostIPs: await hostAddresses(config.nodeIP) });
   const events = createEventRecorder({ clock, log, node, vocabulary });
+  const metrics = prefixedRegistry(createMetricsRegistry(), vocabulary.agentComponent);
   const changes = createChanges();
   const tidy = createTidy();
   const pressure = createNodePressure();
@@ -59,6 +67,8 @@ export async function createBase(
     node,
     settings,
     events,
+    metrics,
+    counts: createEvictionMetrics(metrics),
     changes,
     pressure,
     shutdown: createShutdownState(),

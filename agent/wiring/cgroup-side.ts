@@ -16,6 +16,7 @@ import {
 } from '../cgroups/node-allocatable.ts';
 import { type ReservedPart, runNodeCgroups } from '../cgroups/node-cgroups.ts';
 import { createPodCgroups, type KnownPods, type PodCgroups } from '../cgroups/pod-cgroups.ts';
+import { notePodsCgroup } from '../cgroups/pods-note.ts';
 import { createCgroupRecords } from '../cgroups/records.ts';
 import { type CgroupFault, createCgroupTree } from '../cgroups/tree.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
@@ -126,7 +127,17 @@ export async function createCgroupSide(
   event: PodEvent,
 ): Promise<CgroupSide> {
   const { config, clock, log, events, node } = base;
-  const open = once(createOpen(base, runtimeSide));
+  const openAny = createOpen(base, runtimeSide);
+  const open = once(async () => {
+    const maker = await openAny();
+    // Without cgroups of classes, that of all pods is none of ours.
+    if (maker !== undefined && config.cgroupsPerQOS) {
+      await notePodsCgroup(config.rootDir, maker.path(rootOf(base))).catch((err: unknown) => {
+        log.warn({ err }, 'Where cgroups of pods are was not noted');
+      });
+    }
+    return maker;
+  });
   const hierarchies = parseHierarchies((await readText('/proc/self/mountinfo')) ?? '');
   const pod = podLimitOptions(config, hierarchies?.version);
   const cgroups = await createPodCgroupsOf(base, { open, pod, event });

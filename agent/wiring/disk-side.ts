@@ -109,7 +109,7 @@ function createPodUse({ rootDir }: AgentConfig, usage: DiskUsage, layers: LayerU
 }
 
 export function createDiskSide(base: Base, runtimeSide: RuntimeSide, parts: DiskParts): DiskSide {
-  const { config, clock, log, changes } = base;
+  const { config, clock, log, changes, counts } = base;
   const { manager, run, quotas, drivers } = parts;
   const { volumeStatsAggPeriod: periodMs, rootDir, podLogsDir } = config;
   const usage = createDiskUsage(
@@ -132,7 +132,10 @@ export function createDiskSide(base: Base, runtimeSide: RuntimeSide, parts: Disk
       useOf: (podUID) => use.of(podUID),
       measure: (containers) => use.measure(endable(manager), containers),
       usedBytes: () => usedIn([rootDir, podLogsDir, layers.folder() ?? rootDir]),
-      evict: ({ metadata }, message) => manager.evict(metadata?.uid ?? '', message, EVICTION_GRACE_SECONDS),
+      async evict({ metadata }, message, broken) {
+        await manager.evict(metadata?.uid ?? '', message, EVICTION_GRACE_SECONDS);
+        counts.evicted(broken);
+      },
       random: Math.random,
     },
     { periodMs },

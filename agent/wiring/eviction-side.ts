@@ -4,6 +4,7 @@ import { sleep, type Timer } from '#api/kit/clock.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { PodStats } from '#api/schema/gen/stats-v1alpha1.ts';
 import { createEvictionManager, type EvictionManager, type EvictionStanding } from '#eviction/manager.ts';
+import { nextCrossingMs } from '#eviction/notify/nearness.ts';
 import { memoryWatches } from '#eviction/notify/watches.ts';
 import { createFileSystems, type FileSystems } from '#eviction/observe/file-systems.ts';
 import { createSignalObserver, type SignalObserver } from '#eviction/observe/observer.ts';
@@ -16,7 +17,6 @@ import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import {
   type CandidateRules,
-  type ContainerMemory,
   diskCandidate,
   liesOn,
   memoryCandidate,
@@ -29,6 +29,7 @@ import type { PodEntry, PodManager } from '../pods/pod-manager.ts';
 import { createNodeEventSink } from '../registration/node-events.ts';
 import type { Base } from './base.ts';
 import type { CollectionSide } from './collection-side.ts';
+import { memoryOfPods } from './eviction-memory.ts';
 import { createIsSpared, isJoined } from './pressure-refusal.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 
@@ -42,7 +43,7 @@ export interface EvictionParts {
   readonly manager: PodManager;
   readonly collection: Pick<CollectionSide, 'deleteUnusedContainers' | 'deleteUnusedImages'>;
   readonly disk: DiskUsage;
-  readonly cgroupSide: { readonly cgroups: Pick<PodCgroups, 'allPods' | 'begin'> };
+  readonly cgroupSide: { readonly cgroups: Pick<PodCgroups, 'allPods' | 'begin' | 'pathOf'> };
 }
 
 /** After a notice of the kernel it is looked twice, so many ms apart: it tells of the same shortage often, and sometimes
@@ -84,24 +85,6 @@ const running = (manager: PodManager): readonly PodEntry[] =>
         deletion === undefined && phase !== 'Failed' && phase !== 'Succeeded',
     );
 
-/** Memory of all running containers in one call. @throws CriError */
-async function containerMemory({
-  connection,
-  view,
-}: RuntimeSide): Promise<ReadonlyMap<string, ContainerMemory>> {
-  const { stats } = await connection.runtime.listContainerStats({});
-  const pods = new Map<string, Map<string, number | undefined>>();
-  for (const { attributes, memory } of stats) {
-    const container = view.container(attributes?.id ?? '');
-    if (container?.state !== 'running') continue;
-    const ofPod = pods.get(container.podUID) ?? new Map<string, number | undefined>();
-    const used = memory?.workingSetBytes?.value;
-    ofPod.set(container.name, used === undefined ? undefined : Number(used));
-    pods.set(container.podUID, ofPod);
-  }
-  return pods;
-}
-
 /** Waits until the layers of all containers were measured after that time: runtimes do so now and then, and who has
  *  filled one meanwhile would not be seen. @throws CriError */
 async function layersMeasured(
@@ -127,8 +110,9 @@ type Candidates = (short: Signal, signal: AbortSignal) => Promise<readonly Candi
 function createCandidates(
   base: Base,
   runtimeSide: RuntimeSide,
-  { manager, disk }: EvictionParts,
+  { manager, disk, cgroupSide }: EvictionParts,
   fileSystems: FileSystems,
+  observer: Pick<SignalObserver, 'memoryLooks'>,
 ): Candidates {
   const isSpared = createIsSpared(base);
   let stats: Promise<() => Promise<ReadonlyMap<string, PodStats>>> | undefined;
@@ -153,7 +137,8 @@ function createCandidates(
     const pods = entries.map(({ pod }) => pod);
     const { scarce } = SIGNAL_FACTS[short];
     if (scarce === 'memory') {
-      const memory = await containerMemory(runtimeSide);
+      const hierarchy = observer.memoryLooks().get(short)?.hierarchy;
+      const memory = await memoryOfPods(pods, runtimeSide, cgroupSide.cgroups, hierarchy);
       return pods.map((pod) => memoryCandidate(pod, of(memory, pod), rules));
     }
     const lies = liesOn(short, fileSystems.imagesApart());
@@ -220,10 +205,11 @@ function createManaged(base: Base, runtimeSide: RuntimeSide, parts: EvictionPart
       log: log.child({ component: 'eviction' }),
       observe: observer.observe,
       reclaim: (short, signal) => reclaim(parts, short, fileSystems.imagesApart(), signal),
-      candidates: createCandidates(base, runtimeSide, parts, fileSystems),
+      candidates: createCandidates(base, runtimeSide, parts, fileSystems, observer),
       evict: (order, signal) =>
         endPod({ clock, view: runtimeSide.view, manager: parts.manager }, order, signal),
       conditionsChanged,
+      evicted: base.counts.evicted,
       thresholdMet: (short) =>
         event({
           type: 'Warning',
@@ -233,6 +219,8 @@ function createManaged(base: Base, runtimeSide: RuntimeSide, parts: EvictionPart
       looked: () => {
         if (standalone && pressure.conditions().size === 0) renewPods(parts, base);
       },
+      nextCrossingMs: () =>
+        config.kernelMemcgNotification ? nextCrossingMs(thresholds, observer.memoryLooks()) : undefined,
     },
     {
       thresholds,
@@ -250,13 +238,15 @@ async function followNotices(
   { manager, observer, thresholds }: Managed,
   stop: AbortSignal,
 ): Promise<void> {
-  const { clock, log } = base;
+  const { clock } = base;
+  const log = base.log.child({ component: 'eviction' });
   const ofMemory = thresholds.filter(({ signal }) => SIGNAL_FACTS[signal].scarce === 'memory');
   if (ofMemory.length === 0) return;
   const { createMemoryNotice } = await import('#eviction/notify/memory-notice.ts');
   let again: Timer | undefined;
   function crossed(): void {
     if (again !== undefined) return;
+    log.debug({}, 'The kernel tells of memory');
     manager.wake();
     // What the kernel tells in the meantime, and what was on its way when it told.
     again = clock.setTimer(() => {

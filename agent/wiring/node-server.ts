@@ -17,8 +17,7 @@ import { servingTls } from './serving-tls.ts';
 /** The system's logs, which `/logs/` shows. */
 const SYSTEM_LOGS = '/var/log';
 
-type NodeServerParts = Pick<PodSide, 'manager' | 'probes' | 'resources'> &
-  Pick<CollectionSide, 'collectedImages'>;
+type NodeServerParts = Pick<PodSide, 'manager' | 'probes'> & Pick<CollectionSide, 'collectedImages'>;
 
 /** @param access what the API server is for; undefined where there is none
  *  @throws Error for a file that can't be read, or an address that is taken */
@@ -58,7 +57,7 @@ export async function startNode(
 async function serverDeps(
   base: Base,
   runtimeSide: RuntimeSide,
-  { manager, probes, resources, collectedImages }: NodeServerParts,
+  { manager, probes, collectedImages }: NodeServerParts,
   serverAccess: ServerAccess | undefined,
   stats: NodeStatsParts,
 ): Promise<NodeServerDeps> {
@@ -99,7 +98,7 @@ async function serverDeps(
     collect: stats.collect,
     cadvisor: stats.cadvisor,
     collectedImages,
-    resources: () => resources.metrics(),
+    counted: () => base.metrics.text(),
   };
 }
 

@@ -11,7 +11,7 @@ export async function runPodResourcesSide(
   { manager, resources, devices }: Pick<PodSide, 'manager' | 'resources' | 'devices'>,
   stop: AbortSignal,
 ): Promise<void> {
-  const { config, clock, log, vocabulary } = base;
+  const { config, clock, log, vocabulary, metrics: registry } = base;
   if (!featureEnabled(config, 'NodeAgentPodResources')) return;
   const sources: PodResourceSources = {
     pods: () => manager.workers().map(({ pod }) => pod),
@@ -22,5 +22,5 @@ export async function runPodResourcesSide(
   };
   const path = podResourcesSocket(config.rootDir, vocabulary.agentComponent);
   const allocatable = featureEnabled(config, 'NodeAgentPodResourcesGetAllocatable');
-  await runPodResources({ clock, log, sources }, { path, allocatable }, stop);
+  await runPodResources({ clock, log, sources, registry }, { path, allocatable }, stop);
 }

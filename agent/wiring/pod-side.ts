@@ -10,7 +10,6 @@ import type { RunProgram } from '#volumes/programs/contract.ts';
 import { createRunProgram } from '#volumes/programs/run-program.ts';
 import type { VolumeManager } from '#volumes/types.ts';
 import type { ProjectQuotas } from '#volumes/usage/project-quotas.ts';
-import { type AdmissionLimits, OUT_OF_PODS, refusal } from '../admission/admit.ts';
 import type { PodCgroups } from '../cgroups/pod-cgroups.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import { runHandler } from '../hooks/lifecycle.ts';
@@ -26,6 +25,7 @@ import { createPodOperations } from '../pods/operations/operations.ts';
 import { createPodEvent } from '../pods/pod-event.ts';
 import { PodManager, type PodManagerDeps } from '../pods/pod-manager.ts';
 import { createRecordStore, type RecordStore } from '../pods/record.ts';
+import type { WaitingForRoom } from '../pods/waiting-for-room.ts';
 import type { PodWorker } from '../pods/worker.ts';
 import type { ExecSync } from '../probes/exec.ts';
 import { createExecCalls, type ExecCalls } from '../probes/exec-sync.ts';
@@ -34,18 +34,17 @@ import { createProbeMemory, type ProbeMemory } from '../probes/memory.ts';
 import { createProbeRunner } from '../probes/runner.ts';
 import type { ResourceManagers } from '../resources/contract.ts';
 import type { Devices } from '../resources/devices/devices.ts';
-import { NOT_ADMITTED } from '../shutdown/ended-pods.ts';
 import { type AppliedStore, createAppliedStore } from '../sources/applied.ts';
 import { createReader, createSources } from '../sources/create-sources.ts';
 import { createSourceManager, type SourceManager } from '../sources/manager.ts';
 import { createSourceReporter, type SourceReporter } from '../sources/report.ts';
 import { AGENT_VERSION } from '../version.ts';
+import { type AdmissionSide, createAdmissionSide } from './admission-side.ts';
 import type { Base } from './base.ts';
 import { type CgroupSide, createCgroupSide } from './cgroup-side.ts';
 import { createPluginSide } from './device-side.ts';
 import { createEmptyDirs } from './empty-dirs.ts';
 import { retryFlexPods } from './flex-side.ts';
-import { createPressureRefusal, type PressureRefusal } from './pressure-refusal.ts';
 import { createResourceSide } from './resource-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
 import type { ServerParts } from './server-parts.ts';
@@ -64,6 +63,8 @@ export interface PodSide {
   readonly memory: ProbeMemory;
   readonly sources: SourceManager;
   readonly applied: AppliedStore;
+  /** Pods that may come when there is room; undefined for a node of a server. */
+  readonly waiting: WaitingForRoom | undefined;
   /** Commands under way in containers. */
   readonly execs: Pick<ExecCalls, 'setUp'>;
   /** Runs programs of the system. */
@@ -84,7 +85,6 @@ export async function createPodSide(
   server?: ServerParts,
 ): Promise<PodSide> {
   const { config, clock, log, settings } = base;
-  const { identity, view } = runtimeSide;
   const event = createPodEvent(base.events);
   const objects = createObjectStore({ log });
   const { rootDir } = config;
@@ -100,7 +100,7 @@ export async function createPodSide(
   const records = createRecordStore(join(rootDir, 'pods'));
   const memory = createProbeMemory({ log }, join(rootDir, 'pods'));
   const execs = createExecCalls({ runtime: runtimeSide.connection.runtime, clock });
-  const probes = createProbes(base, execs.execSync, event, (podUID) => wakePod(podUID));
+  const probes = createProbes(base, execs.execSync, event, (uid) => workerOf(manager, uid)?.wake());
   const cgroupSide = await createCgroupSide(base, runtimeSide, event);
   const acting = await operationDeps(base, runtimeSide, {
     event,
@@ -112,23 +112,23 @@ export async function createPodSide(
     resources,
     execSync: execs.execSync,
   });
-  const operations = createPodOperations(acting);
   const createWorker = createWorkerFactory({
     clock,
     log,
-    view,
-    operations,
+    view: runtimeSide.view,
+    operations: createPodOperations(acting),
     probes,
     records,
     memory,
     event,
     hostIPs: settings.hostIPs,
-    runtimeName: () => identity.name(),
+    runtimeName: () => runtimeSide.identity.name(),
     keepTerminatedVolumes: config.keepTerminatedPodVolumes,
     changed: base.changes.tell,
   });
-  const manager = createManager(base, { createWorker, records, claims, volumes, resources, server, event });
-  const wakePod = (podUID: string): void => workerOf(manager, podUID)?.wake();
+  const { refuse, waiting } = await createAdmissionSide(base, { server, resources, pods });
+  const parts = { createWorker, records, claims, volumes, resources, server, event, refuse };
+  const manager = createManager(base, parts);
   const { applied, sources, report } = createPodSources(base, server);
   createObjectWatcher({
     objects,
@@ -150,6 +150,7 @@ export async function createPodSide(
     memory,
     sources,
     applied,
+    waiting,
     execs,
     run,
     csi,
@@ -208,15 +209,15 @@ interface ManagerParts {
   readonly volumes: VolumeManager;
   readonly resources: ResourceManagers;
   readonly server: ServerParts | undefined;
+  readonly refuse: AdmissionSide['refuse'];
   readonly event: PodEvent;
 }
 
 function createManager(
   base: Base,
-  { createWorker, records, claims, volumes, resources, server, event }: ManagerParts,
+  { createWorker, records, claims, volumes, resources, server, refuse, event }: ManagerParts,
 ): PodManager {
-  const { config, clock, log, settings, vocabulary } = base;
-  const limits = { ...config, cores: settings.cores };
+  const { clock, log, vocabulary } = base;
   return new PodManager({
     clock,
     log,
@@ -228,8 +229,9 @@ function createManager(
       await claims.release(podUID);
       resources.release(podUID);
     },
-    refuse: unlessDown(base, createRefuse(limits, server, resources, createPressureRefusal(base))),
+    refuse,
     adopted: (pod) => resources.adopt(pod),
+    preempted: base.counts.preempted,
     warned: (pod, reason, message) => event(pod, 'Warning', reason, message),
     ...(server === undefined ? {} : { ended: server.ended }),
     updated: (pod) => {
@@ -239,35 +241,6 @@ function createManager(
       });
     },
   });
-}
-
-/** Nothing is taken on while the machine shuts down. */
-const unlessDown =
-  ({ shutdown }: Base, refuse: PodManagerDeps['refuse']): PodManagerDeps['refuse'] =>
-  (source, others) =>
-    shutdown.active() ? NOT_ADMITTED : refuse(source, others);
-
-/** The node's own limits first. A place for a critical pod may be made, which the server's part of it decides. */
-function createRefuse(
-  limits: AdmissionLimits,
-  server: ServerParts | undefined,
-  resources: Pick<ResourceManagers, 'admit'>,
-  underPressure: PressureRefusal,
-): PodManagerDeps['refuse'] {
-  return (source, others) => {
-    const short = underPressure(source);
-    if (short !== undefined) return short;
-    const own = refusal(
-      source.pod,
-      others.map(({ pod }) => pod),
-      limits,
-    );
-    if (own !== undefined && own.reason !== OUT_OF_PODS) return own;
-    const verdict = server?.refuse(source, others) ?? own;
-    if (verdict !== undefined && !('victims' in verdict)) return verdict;
-    // Last, as it books what it gives.
-    return resources.admit(source.pod) ?? verdict;
-  };
 }
 
 function createPodSources(

@@ -2,6 +2,7 @@
 import type { Refusal } from '../admission/admit.ts';
 import { pressureRefusal } from '../admission/pressure.ts';
 import { isCritical } from '../admission/resource-fit.ts';
+import { staticPods } from '../admission/static-pods.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import type { SourcePod } from '../sources/types.ts';
 import type { Base } from './base.ts';
@@ -11,11 +12,10 @@ export type PressureRefusal = (source: SourcePod) => Refusal | undefined;
 export const isJoined = ({ platconfig, bootstrapKubeconfig }: AgentConfig): boolean =>
   platconfig !== '' || bootstrapKubeconfig !== '';
 
-/** Pods of the system's priorities; beside an API server those of manifests as well, as upstream.
- *  Deviation: a node without a server has no others, and would be without any protection. */
+/** Pods of the system's priorities and static ones, as upstream. */
 export const createIsSpared = ({ config }: Pick<Base, 'config'>): ((source: SourcePod) => boolean) => {
-  const sparesStatic = isJoined(config);
-  return ({ pod, origin }) => isCritical(pod) || (sparesStatic && origin.source !== 'api');
+  const isStatic = staticPods(isJoined(config));
+  return (source) => isCritical(source.pod) || isStatic(source);
 };
 
 export function createPressureRefusal(base: Base): PressureRefusal {

@@ -1,7 +1,7 @@
 /** The managers of processors, memory and devices, wired together. Each is loaded only where it is asked for. */
 import { totalmem } from 'node:os';
 import { join } from 'node:path';
-import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
+import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { ResourceManagers, ResourceProvider } from '../resources/contract.ts';
 import type { CpuManager } from '../resources/cpu/cpu-manager.ts';
 import { cpuManagerPolicy, staticOptions, staticPolicy } from '../resources/cpu/cpu-settings.ts';
@@ -11,7 +11,6 @@ import type { MachineTopology } from '../resources/machine/parse.ts';
 import { readMachineTopology } from '../resources/machine/read.ts';
 import type { MemoryManager } from '../resources/memory/memory-manager.ts';
 import { memoryManagerPolicy, nodeMemories } from '../resources/memory/memory-settings.ts';
-import { prefixedRegistry } from '../resources/prefixed-metrics.ts';
 import { createResourceManagers } from '../resources/resource-managers.ts';
 import { refuseStateOfOthers } from '../resources/state/other-policy.ts';
 import { createStateFile } from '../resources/state/state-file.ts';
@@ -88,8 +87,7 @@ export async function createResourceSide(
   runtimeSide: Pick<RuntimeSide, 'connection' | 'view'>,
   devices?: Devices,
 ): Promise<ResourceManagers> {
-  const { config, log, vocabulary } = base;
-  const registry = prefixedRegistry(createMetricsRegistry(), vocabulary.agentComponent);
+  const { config, log, metrics: registry } = base;
   devices?.addMetrics(registry);
   const isNeeded =
     cpuManagerPolicy(config) === 'static' ||

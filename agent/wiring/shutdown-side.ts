@@ -1,11 +1,13 @@
 /** Graceful shutdown of the node, wired. Nothing of it is loaded where no period is set. */
+import { join } from 'node:path';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { priorityOf } from '../admission/resource-fit.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import { isAlive } from '../pods/containers.ts';
+import { createNodeEventSink } from '../registration/node-events.ts';
 import { type ShutdownPeriod, shutdownPeriods } from '../shutdown/decide.ts';
-import { TERMINATED } from '../shutdown/ended-pods.ts';
+import { shutdownEvent, TERMINATED } from '../shutdown/ended-pods.ts';
 import type { Base } from './base.ts';
 import type { PodSide } from './pod-side.ts';
 import type { RuntimeSide } from './runtime-side.ts';
@@ -81,12 +83,25 @@ export async function runShutdownSide(
   if (periods.length === 0) return;
   const log = base.log.child({ component: 'shutdown' });
   const agentName = vocabulary.agentComponent;
-  const [{ connectBus }, { createLogind }, { inhibitShutdown }, { runShutdownManager }] = await Promise.all([
+  const [
+    { connectBus },
+    { createLogind },
+    { inhibitShutdown },
+    { runShutdownManager },
+    { createShutdownTimes, SHUTDOWN_STATE },
+    { createStateFile },
+  ] = await Promise.all([
     import('../dbus/system-bus.ts'),
     import('../shutdown/logind.ts'),
     import('../shutdown/inhibitor.ts'),
     import('../shutdown/manager.ts'),
+    import('../shutdown/times.ts'),
+    import('../resources/state/state-file.ts'),
   ]);
+  const file = createStateFile(join(config.rootDir, SHUTDOWN_STATE));
+  const times = createShutdownTimes({ clock, log, registry: base.metrics, file });
+  await times.load();
+  const event = createNodeEventSink(base.events, base.node);
   const deps = {
     clock,
     log,
@@ -104,9 +119,12 @@ export async function runShutdownSide(
     end: (pod: Pod, graceSeconds: number, signal: AbortSignal) =>
       endPod({ manager, view }, pod, graceSeconds, signal),
     told(shuttingDown: boolean) {
+      event(shutdownEvent(shuttingDown));
+      if (shuttingDown) times.began();
       base.shutdown.set(shuttingDown);
       if (!shuttingDown) renewPods(manager);
     },
+    ended: () => times.ended(),
   };
   await runShutdownManager(deps, periods, stop);
 }

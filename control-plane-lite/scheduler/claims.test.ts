@@ -6,7 +6,7 @@ import { chooseVolumes } from './claims.ts';
 import { findNode } from './find-node.ts';
 import { formatFailure } from './messages.ts';
 import type { PodInfo } from './model.ts';
-import { fleetOf, HOST, nodeObject, pod, WORDS, ZONE } from './scheduler.fixture.ts';
+import { fleetOf, HOST, type NodeOptions, nodeObject, pod, WORDS, ZONE } from './scheduler.fixture.ts';
 import { NO_LIMITS, NO_PLUGINS, type Volumes } from './volumes.ts';
 
 const claim = (
@@ -258,6 +258,97 @@ describe('volumes of older sources, with room for one of their driver', () => {
     const asking = pod('asking', { volumes: [{ name: 'v', persistentVolumeClaim: { claimName: 'later' } }] });
     const decision = findNode(asking, fleet, { random: () => 0, start: 0 });
     expect(decision.kind === 'node' ? 'n1' : formatFailure(1, decision.failure.refusals)).toBe(full);
+  });
+});
+
+describe('disks of clouds that a node attaches itself', () => {
+  const [stable = '', older = ''] = WORDS.instanceTypes;
+  const domain = MIGRATION.domain;
+  /** Volumes of one pod, each with a disk of its own. */
+  const disks = {
+    EBS: (id: string) => ({ awsElasticBlockStore: { volumeID: id } }),
+    GCE: (id: string) => ({ gcePersistentDisk: { pdName: id } }),
+    Azure: (id: string) => ({ azureDisk: { diskName: id, diskURI: `/disks/${id}` } }),
+    Cinder: (id: string) => ({ cinder: { volumeID: id } }),
+  } as const;
+  type CloudName = keyof typeof disks;
+  const having = (cloud: CloudName, count: number, stem = 'd'): PodInfo =>
+    pod(stem, {
+      volumes: Array.from({ length: count }, (_, at) => ({
+        name: `v${at}`,
+        ...disks[cloud](`${stem}${at}`),
+      })),
+    });
+  const full = '0/1 nodes are available: 1 node(s) exceed max volume count.';
+
+  function placed(
+    there: readonly PodInfo[],
+    asking: PodInfo,
+    options: NodeOptions & { volumes?: Volumes } = {},
+  ): string {
+    const { volumes = { ...volumesOf([], []), migrates: () => NO_PLUGINS } } = options;
+    const fleet = fleetOf([nodeObject('n1', options)], { volumes });
+    for (const one of there) fleet.addPod(one, 'n1');
+    const decision = findNode(asking, fleet, { random: () => 0, start: 0 });
+    return decision.kind === 'node' ? 'n1' : formatFailure(1, decision.failure.refusals);
+  }
+
+  test.each<[CloudName, number, NodeOptions, string]>([
+    ['EBS', 39, {}, 'aws-ebs'],
+    ['EBS', 25, { labels: { [stable]: 'm5.large' } }, 'aws-ebs'],
+    ['EBS', 25, { labels: { [older]: 't3.micro' } }, 'aws-ebs'],
+    ['EBS', 39, { labels: { [stable]: 'm4.large' } }, 'aws-ebs'],
+    ['GCE', 16, {}, 'gce-pd'],
+    ['Azure', 16, {}, 'azure-disk'],
+    ['Cinder', 256, {}, 'cinder'],
+    ['GCE', 3, { allocatable: { 'attachable-volumes-gce-pd': '3' } }, 'gce-pd'],
+    [
+      'EBS',
+      60,
+      { allocatable: { 'attachable-volumes-aws-ebs': '60' }, labels: { [stable]: 'c5.large' } },
+      'aws-ebs',
+    ],
+  ])(
+    '%s: %i of them, on %j; as many as the driver has where they are left to one',
+    (cloud, most, node, plugin) => {
+      const there = having(cloud, most - 1, 'there');
+      expect(placed([there], having(cloud, 1), node)).toBe('n1');
+      expect(placed([there], having(cloud, 2), node)).toBe(full);
+      // What is there counts once.
+      expect(placed([having(cloud, most, 'd')], having(cloud, 1, 'd'), node)).toBe('n1');
+      const others = (Object.keys(disks) as CloudName[]).filter((name) => name !== cloud);
+      for (const other of others) expect(placed([there], having(other, 2), node)).toBe('n1');
+      const left = { ...volumesOf([], []), migrates: () => new Set([`${domain}/${plugin}`]) };
+      expect(placed([there], having(cloud, 2), { ...node, volumes: left })).toBe('n1');
+    },
+  );
+
+  test('claims count by their volume, or by their class until they have one', () => {
+    const classes: Readonly<Record<string, string>> = { disks: `${domain}/gce-pd`, others: 'vendor.example' };
+    const claims = [
+      claim('bound', { volumeName: 'pv' }, 'Bound'),
+      claim('later', { storageClassName: 'disks' }),
+      claim('lost', { storageClassName: 'disks', volumeName: 'gone' }),
+      claim('other', { storageClassName: 'others' }),
+    ];
+    const volumes: Volumes = {
+      ...volumesOf(claims, [volume('pv', disks.GCE('d0'))]),
+      migrates: () => NO_PLUGINS,
+      storageClass: (name) => ({
+        metadata: { name },
+        provisioner: classes[name] ?? '',
+        volumeBindingMode: 'Immediate',
+      }),
+    };
+    const of = (claimName: string, name = claimName): PodInfo =>
+      pod(name, { volumes: [{ name: 'v', persistentVolumeClaim: { claimName } }] });
+    const two = { allocatable: { 'attachable-volumes-gce-pd': '2' }, volumes };
+    const one = having('GCE', 1);
+    expect(placed([one, of('bound')], having('GCE', 1, 'x'), two)).toBe('n1');
+    expect(placed([one, of('later')], having('GCE', 1, 'x'), two)).toBe(full);
+    expect(placed([one, of('lost')], having('GCE', 1, 'x'), two)).toBe(full);
+    expect(placed([one, of('other')], having('GCE', 1, 'x'), two)).toBe('n1');
+    expect(placed([one, having('GCE', 1, 'x')], of('bound'), two)).toBe('n1');
   });
 });
 

@@ -10,6 +10,8 @@ export interface SchedulerWords {
   readonly zones: readonly string[];
   /** Labels that volumes of a zone or region have. */
   readonly volumeZones: readonly string[];
+  /** Labels that say what kind of machine a node is. */
+  readonly instanceTypes: readonly string[];
   readonly unschedulableTaint: string;
   readonly noProvisioner: string;
 }

@@ -8,6 +8,7 @@ export function schedulerWords({ domain, labelHostname }: Vocabulary): Scheduler
     hostname: labelHostname,
     zones,
     volumeZones: [...zones, `topology.${domain}/region`, `failure-domain.beta.${domain}/region`],
+    instanceTypes: [`node.${domain}/instance-type`, `beta.${domain}/instance-type`],
     unschedulableTaint: `node.${domain}/unschedulable`,
     noProvisioner: `${domain}/no-provisioner`,
   };

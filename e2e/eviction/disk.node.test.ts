@@ -2,22 +2,32 @@
 import { execFile } from 'node:child_process';
 import { mkdir, truncate, writeFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
-import { expect, inject, test } from 'vitest';
-import { isReady, type TestAgent } from '../../testing/agent.ts';
+import { afterAll, beforeAll, expect, inject, test } from 'vitest';
+import type { TestAgent } from '../../testing/agent.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
-import { pod, sh, WAIT } from '../lifecycle/support.ts';
-import { evicted, isEvicted, nodeTells, startAgent } from './support.ts';
+import {
+  DISK_FLAGS,
+  DISK_GRACE_MS,
+  DISK_TAKERS,
+  INODES_TAKERS,
+  INODES_THRESHOLD,
+  MODEST,
+  SMALL_DISK,
+  takesIt,
+  whoEnds,
+} from './shortages.ts';
+import { shortNode, startAgent } from './support.ts';
 
 const run = promisify(execFile);
 
 /** A folder whose `root` is a file system of its own. */
-async function createSmallFolder(sizeMiB: number, inodes: number): Promise<TempDir> {
+async function createSmallFolder(): Promise<TempDir> {
   const folder = await createTempDir('na-evict-');
   const [image, root] = [`${folder.path}/disk`, `${folder.path}/root`];
   await mkdir(root);
   await writeFile(image, '');
-  await truncate(image, sizeMiB * 2 ** 20);
-  await run('mkfs.ext4', ['-q', '-m', '0', '-N', String(inodes), image]);
+  await truncate(image, SMALL_DISK.mebibytes * 2 ** 20);
+  await run('mkfs.ext4', ['-q', '-m', '0', '-N', String(SMALL_DISK.inodes), image]);
   await run('mount', ['-o', 'loop', image, root]);
   return {
     path: folder.path,
@@ -28,58 +38,18 @@ async function createSmallFolder(sizeMiB: number, inodes: number): Promise<TempD
   };
 }
 
-const small = (flag: string, folder: TempDir): Promise<TestAgent> =>
-  startAgent({ endpoint: inject('criEndpoint'), folder, flags: [flag] });
+let agent: TestAgent;
+beforeAll(async () => {
+  const flags = [...DISK_FLAGS, `--eviction-hard=${INODES_THRESHOLD}`];
+  agent = await startAgent({ endpoint: inject('criEndpoint'), folder: await createSmallFolder(), flags });
+  await takesIt(shortNode(agent), MODEST);
+});
+afterAll(() => agent[Symbol.asyncDispose]());
 
-const writer = (name: string, script: string): string =>
-  pod(name, {
-    volumes: [{ name: 'data', emptyDir: {} }],
-    containers: [
-      sh('c', `${script}; touch /tmp/done; ${WAIT}`, {
-        volumeMounts: [{ name: 'data', mountPath: '/data' }],
-        readinessProbe: { exec: { command: ['ls', '/tmp/done'] }, periodSeconds: 1 },
-      }),
-    ],
-  });
-
-/** Who has ended when the disk has room again, and what the greedy one was told. */
-async function whoEnds(
-  agent: TestAgent,
-): Promise<{ readonly names: readonly string[]; readonly message: string }> {
-  const { status } = await agent.waitFor('greedy', isEvicted);
-  await nodeTells(agent, 'NodeHasDiskPressure');
-  await nodeTells(agent, 'NodeHasNoDiskPressure');
-  return { names: await evicted(agent), message: status?.message ?? '' };
-}
-
-test('the pod that fills the disk ends', async () => {
-  const folder = await createSmallFolder(64, 4000);
-  await using agent = await small('--eviction-hard=nodefs.available<40%', folder);
-  await agent.put('modest.json', writer('modest', 'head -c 5m /dev/zero >/data/x'));
-  await agent.waitFor('modest', isReady);
-  await agent.put('greedy.json', writer('greedy', 'head -c 40m /dev/zero >/data/x'));
-  const { names, message } = await whoEnds(agent);
-  expect(names).toEqual(['greedy']);
-  expect(message).toMatch(
-    /^The node was low on resource: ephemeral-storage\. .* Container c was using \d+\w*, which exceeds its request of 0\.$/,
-  );
+test('pods that fill the disk end after its time, until there is what is to be won back', async () => {
+  expect(await whoEnds(shortNode(agent), DISK_TAKERS, DISK_GRACE_MS)).toEqual(['greedy', 'second']);
 }, 60_000);
 
 test('the pod that takes the inodes ends', async () => {
-  const folder = await createSmallFolder(64, 2000);
-  await using agent = await small('--eviction-hard=nodefs.inodesFree<40%', folder);
-  await agent.put(
-    'modest.json',
-    writer('modest', 'cd /data; i=0; while [ $i -lt 100 ]; do i=$((i+1)); : >$i; done'),
-  );
-  await agent.waitFor('modest', isReady);
-  await agent.put(
-    'greedy.json',
-    writer('greedy', 'cd /data; i=0; while [ $i -lt 1500 ]; do i=$((i+1)); : >$i; done'),
-  );
-  const { names, message } = await whoEnds(agent);
-  expect(names).toEqual(['greedy']);
-  expect(message).toMatch(
-    /^The node was low on resource: inodes\. Threshold quantity: \d+, available: \d+\.$/,
-  );
+  expect(await whoEnds(shortNode(agent), INODES_TAKERS)).toEqual(['files']);
 }, 60_000);

@@ -1,27 +1,23 @@
 /** Images and layers of containers on a disk of their own that fills up. */
 import { randomBytes } from 'node:crypto';
+import { rm, writeFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { buildImageArchive } from '#agent/runtime/managed/image-archive.ts';
-import { buildLocalImages } from '#agent/runtime/managed/images.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
-import { isReady, type TestAgent } from '../../testing/agent.ts';
+import type { TestAgent } from '../../testing/agent.ts';
 import { startTestContainerd, type TestContainerd } from '../../testing/containerd.ts';
-import { eventually } from '../../testing/wait.ts';
 import { pod, sh, WAIT } from '../lifecycle/support.ts';
-import { evicted, isEvicted, nodeTells, startAgent } from './support.ts';
+import { evicted, MODEST, takesIt, whoEndsBesideImage, YOUNG_IMAGES_FLAG } from './shortages.ts';
+import { isEvicted, shortNode, startAgent } from './support.ts';
 
 let containerd: TestContainerd;
 let agent: TestAgent;
 beforeAll(async () => {
   containerd = await startTestContainerd({ diskMiB: 64 });
-  const content = randomBytes(12 * 2 ** 20);
-  const entries = [{ kind: 'file', path: 'filler', mode: 0o644, content }] as const;
-  // Once packed and once unpacked: more than a third of the disk.
-  await containerd.load([buildImageArchive({ name: 'docker.io/local/filler:1', entries })]);
   agent = await startAgent({
     endpoint: containerd.endpoint,
-    flags: ['--eviction-hard=imagefs.available<60%'],
+    flags: [YOUNG_IMAGES_FLAG, '--eviction-hard=imagefs.available<50%'],
   });
 });
 afterAll(async () => {
@@ -37,22 +33,24 @@ async function hasFiller(): Promise<boolean> {
 }
 
 test('an unused image goes first, and no pod where that is enough', async () => {
-  await nodeTells(agent, 'NodeHasDiskPressure');
-  await eventually(async () => !(await hasFiller()), { timeoutMs: 20_000, what: 'the image goes' });
-  await nodeTells(agent, 'NodeHasNoDiskPressure');
-  expect(await evicted(agent)).toEqual([]);
+  await takesIt(shortNode(agent), MODEST);
+  const content = randomBytes(8 * 2 ** 20);
+  const entries = [{ kind: 'file', path: 'filler', mode: 0o644, content }] as const;
+  // Once packed and once unpacked. By itself it is not too much, or pods might have to go while it comes.
+  await containerd.load([buildImageArchive({ name: 'docker.io/local/filler:1', entries })]);
+  const rest = `${containerd.folder}/root/rest`;
+  const fill = (): Promise<void> => writeFile(rest, randomBytes(14 * 2 ** 20));
+  expect(await whoEndsBesideImage(shortNode(agent), fill, hasFiller)).toEqual([]);
+  expect((await agent.pod(MODEST.name))?.status?.phase).toBe('Running');
+  await rm(rest);
 });
 
 test('the pod whose container fills its own layer ends', async () => {
   const writer = (name: string, mebibytes: number): string =>
     pod(name, { containers: [sh('c', `head -c ${mebibytes}m /dev/urandom >/x; ${WAIT}`)] });
-  // Nobody used those of the tests either.
-  await containerd.load(await buildLocalImages());
-  await agent.put('modest.json', writer('modest', 1));
-  await agent.waitFor('modest', isReady);
-  await agent.put('greedy.json', writer('greedy', 40));
+  await agent.apply(writer('greedy', 40));
   const { status } = await agent.waitFor('greedy', isEvicted, 30_000);
   expect(status?.message).toMatch(/^The node was low on resource: ephemeral-storage\./);
-  expect(await evicted(agent)).toEqual(['greedy']);
+  expect(await evicted(shortNode(agent))).toEqual(['greedy']);
   expect((await agent.pod('modest'))?.status?.phase).toBe('Running');
 }, 60_000);

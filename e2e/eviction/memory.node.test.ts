@@ -5,7 +5,8 @@ import type { PodSpec } from '#api/schema/gen/core-v1.ts';
 import { isReady, type TestAgent } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import { holds, pod, sh } from '../lifecycle/support.ts';
-import { evicted, isEvicted, nodeTells, startAgent } from './support.ts';
+import { evicted } from './shortages.ts';
+import { isEvicted, nodeTells, shortNode, startAgent } from './support.ts';
 
 let agent: TestAgent;
 beforeAll(async () => {
@@ -30,21 +31,22 @@ const hog = (name: string, mebibytes: number, resources = {}, more: Partial<PodS
     ...more,
   });
 
-test('pods end in the order of what they use beyond their requests, critical ones never', async () => {
+test('pods end in the order of what they use beyond their requests, critical and static ones never', async () => {
   const memory = '64Mi';
-  await agent.put('sure.json', hog('sure', 20, { limits: { memory, cpu: '100m' } }));
-  await agent.put('within.json', hog('within', 30, { requests: { memory } }));
-  await agent.put('beyond.json', hog('beyond', 50, { requests: { memory: '10Mi' } }));
-  await agent.put('loose.json', hog('loose', 20));
-  await agent.put('vital.json', hog('vital', 60, {}, { priorityClassName: 'system-node-critical' }));
-  const names = ['sure', 'within', 'beyond', 'loose', 'vital'];
+  await agent.apply(hog('sure', 20, { limits: { memory, cpu: '100m' } }));
+  await agent.apply(hog('within', 30, { requests: { memory } }));
+  await agent.apply(hog('beyond', 50, { requests: { memory: '10Mi' } }));
+  await agent.apply(hog('loose', 20));
+  await agent.apply(hog('vital', 60, {}, { priorityClassName: 'system-node-critical' }));
+  await agent.put('static.json', hog('static', 70));
+  const names = ['sure', 'within', 'beyond', 'loose', 'vital', 'static'];
   for (const name of names) await agent.waitFor(name, isReady);
 
   await agent.stop();
   await agent.start(['--eviction-hard=memory.available<99%']);
   const order = await eventually(
     async () => {
-      const found = await evicted(agent);
+      const found = await evicted(shortNode(agent));
       return found.length === 4 && found;
     },
     { timeoutMs: 30_000, what: 'four pods are evicted' },
@@ -56,15 +58,19 @@ test('pods end in the order of what they use beyond their requests, critical one
   );
   expect((await nodeTells(agent, 'EvictionThresholdMet')).message).toBe('Attempting to reclaim memory');
   await nodeTells(agent, 'NodeHasInsufficientMemory');
-  await holds(async () => (await agent.pod('vital'))?.status?.phase === 'Running', 1500);
+  await holds(async () => {
+    const spared = await Promise.all(['vital', 'static'].map((name) => agent.pod(name)));
+    return spared.every((one) => one?.status?.phase === 'Running');
+  }, 1500);
 }, 60_000);
 
-test('while it is short it takes on no pods that ask for nothing, but critical ones', async () => {
-  await agent.put('late.json', hog('late', 1));
+test('while it is short it takes on no pods that ask for nothing, but critical and static ones', async () => {
+  await agent.apply(hog('late', 1));
   const { status } = await agent.waitFor('late', isEvicted);
   expect(status?.message).toBe('The node had condition: [MemoryPressure]. ');
-  await agent.put('needed.json', hog('needed', 1, {}, { priorityClassName: 'system-node-critical' }));
-  await agent.waitFor('needed', isReady);
+  await agent.apply(hog('needed', 1, {}, { priorityClassName: 'system-node-critical' }));
+  await agent.put('written.json', hog('written', 1));
+  for (const name of ['needed', 'written']) await agent.waitFor(name, isReady);
 });
 
 test('on a node without a server, pods come back when nothing is short any more', async () => {

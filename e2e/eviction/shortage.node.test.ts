@@ -3,8 +3,9 @@ import { readdir, readFile, rmdir } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { expect, inject, test } from 'vitest';
 import { isReady } from '../../testing/agent.ts';
-import { holds, pod, sh, WAIT } from '../lifecycle/support.ts';
-import { evicted, isEvicted, nodeTells, startAgent } from './support.ts';
+import { pod, sh, WAIT } from '../lifecycle/support.ts';
+import { evicted, forks, MODEST, takesIt, whoEnds } from './shortages.ts';
+import { isEvicted, nodeTells, shortNode, startAgent } from './support.ts';
 
 const MIB = 2 ** 20;
 
@@ -38,15 +39,15 @@ test('pods that are short of memory together lose the one that takes it, at the 
   const memory = { name: 'memory', emptyDir: { medium: 'Memory' } };
   const volumeMounts = [{ name: 'memory', mountPath: '/memory' }];
   const fill = (script: string) => ({ volumes: [memory], containers: [sh('c', script, { volumeMounts })] });
-  await agent.put('modest.json', pod('modest', fill(`head -c 30m /dev/zero >/memory/x; ${WAIT}`)));
+  await agent.apply(pod('modest', fill(`head -c 30m /dev/zero >/memory/x; ${WAIT}`)));
   await agent.waitFor('modest', isReady);
   const slowly = 'i=0; while [ $i -lt 25 ]; do i=$((i+1)); head -c 10m /dev/zero >>/memory/x; done';
-  await agent.put('greedy.json', pod('greedy', fill(`${slowly}; ${WAIT}`)));
+  await agent.apply(pod('greedy', fill(`${slowly}; ${WAIT}`)));
   const { status } = await agent.waitFor('greedy', isEvicted);
   expect(status?.message).toContain('The node was low on resource: memory. Threshold quantity: 200Mi');
   await nodeTells(agent, 'NodeHasInsufficientMemory');
   await nodeTells(agent, 'NodeHasSufficientMemory');
-  expect(await evicted(agent)).toEqual(['greedy']);
+  expect(await evicted(shortNode(agent))).toEqual(['greedy']);
   expect((await agent.pod('modest'))?.status?.phase).toBe('Running');
 }, 60_000);
 
@@ -60,14 +61,7 @@ test('a pod that takes the process numbers ends', async () => {
     endpoint: inject('criEndpoint'),
     flags: [`--eviction-hard=pid.available<${free - 500}`],
   });
-  await agent.put('modest.json', pod('modest', { containers: [sh('c', WAIT)] }));
-  await agent.waitFor('modest', isReady);
-  const many = 'i=0; while [ $i -lt 800 ]; do i=$((i+1)); sleep 1000 & done';
-  await agent.put('forks.json', pod('forks', { containers: [sh('c', `${many}; wait`)] }));
-  const { status } = await agent.waitFor('forks', isEvicted);
-  expect(status?.message).toContain('The node was low on resource: pids.');
-  await nodeTells(agent, 'NodeHasInsufficientPID');
-  await nodeTells(agent, 'NodeHasSufficientPID');
-  expect(await evicted(agent)).toEqual(['forks']);
-  await holds(async () => (await agent.pod('modest'))?.status?.phase === 'Running', 200);
+  const node = shortNode(agent);
+  await takesIt(node, MODEST);
+  expect(await whoEnds(node, [forks('forks', 800)])).toEqual(['forks']);
 }, 60_000);

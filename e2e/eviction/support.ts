@@ -3,6 +3,7 @@ import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
 import { TestAgent } from '../../testing/agent.ts';
 import type { TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
+import type { ShortNode } from './shortages.ts';
 
 /** Looks each second, and leaves a condition after two. */
 export const QUICK: readonly string[] = [
@@ -26,14 +27,34 @@ export const startAgent = ({ endpoint, flags, folder }: EvictionBench): Promise<
 export const isEvicted = ({ status }: Pod): boolean =>
   status?.phase === 'Failed' && status.reason === 'Evicted';
 
-/** Names of pods in the order in which they were evicted, without the node's suffix. */
-export async function evicted(agent: TestAgent): Promise<readonly string[]> {
-  const events = (await agent.events()).filter(({ reason }) => reason === 'Evicted');
-  return events.toSorted(byTime).map(({ involvedObject }) => (involvedObject.name ?? '').replace(/-n1$/, ''));
-}
+/** What the agent calls a pod of a manifest, without the node. */
+const plain = (name: string): string => name.replace(/-n1$/, '');
 
-const byTime = (one: Event, other: Event): number =>
-  Date.parse(one.firstTimestamp ?? '') - Date.parse(other.firstTimestamp ?? '');
+/** The node of an agent to which pods are applied: those of manifests would never end. */
+export function shortNode(agent: TestAgent): ShortNode {
+  const looks = { timeoutMs: 40_000, intervalMs: 50 };
+  return {
+    looks,
+    run: (pod) => agent.apply(JSON.stringify(pod)),
+    async said(name, text) {
+      const logs = async (): Promise<unknown> => agent.get(`/containerLogs/default/${name}/c`);
+      await eventually(async () => String(await logs()).includes(text), {
+        ...looks,
+        what: `${name} says ${text}`,
+      });
+    },
+    pods: async () =>
+      (await agent.pods()).map((pod) => ({
+        ...pod,
+        metadata: { ...pod.metadata, name: plain(pod.metadata?.name ?? '') },
+      })),
+    events: async () =>
+      (await agent.events()).map((event) => ({
+        ...event,
+        involvedObject: { ...event.involvedObject, name: plain(event.involvedObject.name ?? '') },
+      })),
+  };
+}
 
 /** Waits for an event about the node. */
 export const nodeTells = (agent: TestAgent, reason: string): Promise<Event> =>

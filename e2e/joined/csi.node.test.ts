@@ -1,6 +1,6 @@
 /** Volumes of a real CSI driver on a joined node, attached by an attacher outside. */
 import { Buffer } from 'node:buffer';
-import { stat, writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { attachmentName } from '#api/meta/volume-names.ts';
@@ -204,9 +204,26 @@ test('a volume grows while a pod has it, and its claim says so', async () => {
     storageClassName: 'growing',
     csi: { volumeHandle: 'loop-g', fsType: 'btrfs' },
   });
-  await joined.run('p', userOf());
-  await joined.shows('p', (pod) => pod.status?.phase === 'Running');
+  const look = 'while sleep 0.1; do df -m /disk | tail -n 1 > /disk/df; done';
+  const mounts = { volumeMounts: [{ name: 'disk', mountPath: '/disk' }] };
+  const pod = await joined.run('p', {
+    ...userOf(),
+    containers: [sh('c', `trap exit TERM; ${look}`, mounts)],
+  });
+  await joined.shows('p', ({ status }) => status?.phase === 'Running');
   expect((await driver.methods()).includes('NodeExpandVolume')).toBe(false);
+  /** In MiB, as the container sees it. */
+  const room = async (): Promise<number> => {
+    const volume = join(
+      joined.agent.root,
+      'pods',
+      pod.metadata?.uid ?? '',
+      'volumes',
+      `${domain}~csi/disk/mount`,
+    );
+    return Number((await readFile(join(volume, 'df'), 'utf8')).trim().split(/\s+/)[1]);
+  };
+  await eventually(async () => (await room()) === 128, { what: 'the pod sees a small disk' });
 
   const claim = async (): Promise<PersistentVolumeClaim> =>
     (await plane.get(CLAIM)).json as PersistentVolumeClaim;
@@ -221,6 +238,7 @@ test('a volume grows while a pod has it, and its claim says so', async () => {
     what: 'the claim has grown',
   });
   expect((await claim()).status?.conditions ?? []).toEqual([]);
+  await eventually(async () => (await room()) === 256, { what: 'the pod sees the room' });
   const expanded = await requestOf(driver, 'NodeExpandVolume');
   expect(expanded).toMatchObject({
     volumeId: 'loop-g',
@@ -332,6 +350,13 @@ test('an agent that attaches by itself makes the attachment, tells why it fails,
   });
   await joined.shows('p', (pod) => pod.status?.phase === 'Running');
   expect(await requestOf(driver, 'NodeStageVolume')).toMatchObject({ publishContext: { slot: '4' } });
+  const attached = await eventually(() => eventOf(joined, 'SuccessfulAttachVolume'));
+  expect(attached).toMatchObject({
+    type: 'Normal',
+    message: 'AttachVolume.Attach succeeded for volume "disk"',
+    involvedObject: { kind: 'Pod', name: 'p' },
+    count: 1,
+  });
   const { status } = (await plane.get(`/api/v1/nodes/${NODE}`)).json as Node;
   expect(status?.volumesAttached ?? []).toEqual([]);
 

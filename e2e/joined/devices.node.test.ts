@@ -1,5 +1,6 @@
 /** Devices of a real plugin process as the API server and monitors of the node see them. */
-import { mkdir } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startTestPlugin, type TestPlugin } from '#agent/resources/devices/testing/start-plugin.ts';
@@ -83,3 +84,23 @@ test('the node tells of devices and their health, and pods have them', async () 
   await tells('2', '2');
   expect(await back.calls()).toContain('Allocate');
 });
+
+test('devices that the next agent knows nothing of are void; what others announced stays while it knows', async () => {
+  const { agent } = joined;
+  await agent.stop();
+  await rm(join(agent.root, 'device-plugins', `${agentComponent}_internal_checkpoint`));
+  await agent.start();
+  await tells('0', '0');
+
+  const announced = { capacity: { 'example.com/dongle': '4' } };
+  await joined.patch(`/api/v1/nodes/${NODE}/status`, { status: announced });
+  await agent.stop();
+  await agent.start();
+  // From then on plugins are taken; what there was of them before is removed.
+  const socket = join(agent.root, 'device-plugins', `${agentComponent}.sock`);
+  await eventually(() => existsSync(socket), { timeoutMs: 20_000, what: 'the socket for plugins' });
+  await using _ = await start('z1');
+  await tells('1', '1');
+  const { status } = (await joined.plane.get(`/api/v1/nodes/${NODE}`)).json as Node;
+  expect(status?.capacity?.['example.com/dongle']).toBe('4');
+}, 60_000);

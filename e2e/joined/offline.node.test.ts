@@ -1,9 +1,9 @@
 /** A node whose API server goes away and comes back: what runs runs on, what is to run runs, and nothing is done twice. */
-import { readdir, readFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { unmountUnder } from '#agent/runtime/managed/purge.ts';
-import type { Pod } from '#api/schema/gen/core-v1.ts';
+import type { PersistentVolumeSpec, Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { isReady } from '../../testing/agent.ts';
 import { createTempDir } from '../../testing/temp.ts';
@@ -32,7 +32,9 @@ describe('a node whose API server is away', () => {
   });
 
   test('starts its pods with what it saved, and ends what was deleted meanwhile', async () => {
-    await using joined = await startJoined();
+    await using plugins = await createTempDir('na-flex-');
+    await installKeeper(plugins.path);
+    await using joined = await startJoined([`--volume-plugin-dir=${plugins.path}`]);
     const config = {
       apiVersion: 'v1',
       kind: 'ConfigMap',
@@ -41,7 +43,23 @@ describe('a node whose API server is away', () => {
     };
     await joined.plane.post(`${CORE}/configmaps`, config);
     await using data = await createTempDir('na-data-');
-    await makeClaim(joined, 'kept', data.path);
+    await makeClaim(joined, 'kept', { hostPath: { path: data.path } });
+    // No pod names its secret.
+    await joined.plane.post('/api/v1/namespaces', {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name: 'vault' },
+    });
+    await joined.plane.post('/api/v1/namespaces/vault/secrets', {
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'login' },
+      type: 'acme/keeper',
+      stringData: { word: 'opens' },
+    });
+    await makeClaim(joined, 'locked', {
+      flexVolume: { driver: 'acme/keeper', secretRef: { namespace: 'vault', name: 'login' } },
+    });
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'key' } };
     await joined.plane.post(`${CORE}/secrets`, { ...secret, stringData: { word: 'hidden' } });
     const mounted = {
@@ -51,9 +69,11 @@ describe('a node whose API server is away', () => {
         { name: 'data', mountPath: '/data' },
         { name: 'secret', mountPath: '/secret' },
         { name: 'vouch', mountPath: '/vouch' },
+        { name: 'locked', mountPath: '/locked' },
       ],
     };
-    const has = 'test "$HIDDEN" = hidden && test "$(cat /secret/word)" = hidden && test -s /vouch/token';
+    const opens = Buffer.from('opens').toString('base64');
+    const has = `test "$HIDDEN" = hidden && test "$(cat /secret/word)" = hidden && test -s /vouch/token && grep -q ${opens} /locked/told`;
     const vouch = { serviceAccountToken: { audience: 'vault', path: 'token' } };
     await joined.run('needs', {
       automountServiceAccountToken: true,
@@ -61,6 +81,7 @@ describe('a node whose API server is away', () => {
         { name: 'data', persistentVolumeClaim: { claimName: 'kept' } },
         { name: 'secret', secret: { secretName: 'key' } },
         { name: 'vouch', projected: { sources: [vouch] } },
+        { name: 'locked', persistentVolumeClaim: { claimName: 'locked' } },
       ],
       containers: [sh('c', `${has} && echo started >> /data/log; ${WAIT}`, mounted)],
     });
@@ -100,8 +121,23 @@ describe('a node whose API server is away', () => {
   });
 });
 
+/** A driver whose volumes hold what it was told of them. */
+async function installKeeper(plugins: string): Promise<void> {
+  const folder = join(plugins, 'acme~keeper');
+  await mkdir(folder);
+  const script = `#!/bin/sh
+case $1 in
+init) echo '{"status":"Success","capabilities":{"attach":false}}';;
+mount) mount -t tmpfs keeper "$2" && echo "$3" >"$2/told" && echo '{"status":"Success"}';;
+unmount) umount "$2" && echo '{"status":"Success"}';;
+*) echo '{"status":"Not supported"}'; exit 1;;
+esac
+`;
+  await writeFile(join(folder, 'keeper'), script, { mode: 0o755 });
+}
+
 /** A claim with a volume of its own, bound to each other. */
-async function makeClaim({ plane }: Joined, name: string, path: string): Promise<void> {
+async function makeClaim({ plane }: Joined, name: string, source: PersistentVolumeSpec): Promise<void> {
   const common = {
     apiVersion: 'v1',
     metadata: { name },
@@ -113,7 +149,7 @@ async function makeClaim({ plane }: Joined, name: string, path: string): Promise
     spec: {
       ...common.spec,
       capacity: { storage: '1Gi' },
-      hostPath: { path },
+      ...source,
       claimRef: { namespace: 'default', name },
     },
   });

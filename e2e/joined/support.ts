@@ -63,11 +63,13 @@ export interface Way extends Partial<AsyncDisposable> {
   readonly authority: string;
 }
 
-/** @param through gives what stands between the agent and the server, and ends with them */
+/** @param through gives what stands between the agent and the server, and ends with them
+ *  @param env added to the agent's environment */
 export async function startJoined(
   flags: Flags = [],
   through: (plane: TestPlane) => Promise<Way> = (plane) =>
     Promise.resolve({ url: plane.url, authority: plane.credentials().ca }),
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Joined> {
   const port = await freePort();
   const endpoint = inject('criEndpoint');
@@ -87,7 +89,7 @@ export async function startJoined(
     '--plat-api-burst=400',
   ];
   const more = typeof flags === 'function' ? flags(plane) : flags;
-  const agent = await TestAgent.create({ endpoint, folder, flags: [...agentFlags, ...more] });
+  const agent = await TestAgent.create({ endpoint, folder, flags: [...agentFlags, ...more], env });
   const cri = connectRuntime({ endpoint, log: silentLogger });
   await cri.whenConnected();
   await nameImage(endpoint, cri);

@@ -173,8 +173,10 @@ describe.concurrent('container configuration', () => {
         ],
       }),
     );
-    const found = await bench.agent.waitFor('oom', hasPhase('Failed'));
-    expect(statusOf(found, 'c')?.state?.terminated).toMatchObject({ reason: 'OOMKilled', exitCode: 137 });
+    // On a busy machine the runtime may tell of the end before it tells why.
+    const isTold = (found: Pod): boolean => statusOf(found, 'c')?.state?.terminated?.reason === 'OOMKilled';
+    const found = await bench.agent.waitFor('oom', (seen) => hasPhase('Failed')(seen) && isTold(seen));
+    expect(statusOf(found, 'c')?.state?.terminated).toMatchObject({ exitCode: 137 });
   });
 
   test('last words: from the file, from the log after a failure, and only then', async () => {

@@ -1,10 +1,11 @@
 /** Devices of a real plugin process, given to containers of an agent that has no API server. */
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { TestPluginOptions } from '#agent/resources/devices/testing/plugin-options.ts';
 import { startTestPlugin, type TestPlugin } from '#agent/resources/devices/testing/start-plugin.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createPodResourcesClient } from '#cri/client/pod-resources.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import {
@@ -20,9 +21,16 @@ import {
   WAIT,
 } from './support.ts';
 
+const HUGE_PAGES = '/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages';
+
+const hugePages = async (): Promise<number> => Number(await readFile(HUGE_PAGES, 'utf8'));
+
 let bench: Bench;
 let folder: TempDir;
+let pagesBefore = 0;
 beforeAll(async () => {
+  pagesBefore = await hugePages();
+  await writeFile(HUGE_PAGES, String(pagesBefore + 2));
   folder = await createTempDir('na-devices-');
   await mkdir(join(folder.path, 'shared'));
   await writeFile(join(folder.path, 'shared', 'word'), 'from the plugin\n');
@@ -30,6 +38,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await bench[Symbol.asyncDispose]();
+  await writeFile(HUGE_PAGES, String(pagesBefore));
   await folder[Symbol.asyncDispose]();
 });
 
@@ -43,6 +52,17 @@ const start = (name: string, devices: string, more: Partial<TestPluginOptions> =
     mount: join(folder.path, 'shared'),
     ...more,
   });
+
+/** A plugin has registered before the agent knows its devices: pods that come in between find none. */
+async function offered(device: string): Promise<void> {
+  const socket = join(bench.agent.root, 'pod-resources', `${VOCABULARIES.plat.agentComponent}.sock`);
+  const client = createPodResourcesClient(socket);
+  const isThere = async (): Promise<boolean> => {
+    const { devices } = await client.getAllocatableResources({});
+    return devices.some(({ deviceIds }) => deviceIds.includes(device));
+  };
+  await eventually(isThere, { timeoutMs: 20_000, what: `device ${device}` });
+}
 
 const user = (name: string, resource: string, count: number): string =>
   pod(name, {
@@ -69,6 +89,7 @@ test('a container waits for the plugin, and has its devices, files and variables
 
 test('devices stay with their container when plugin and agent come anew', async () => {
   const plugin = await start('kept', 'k1 k2', { preferred: ['k2'] });
+  await offered('k2');
   await bench.agent.put('kept.json', user('kept', 'kept', 1));
   const before = await bench.agent.waitFor('kept', isRunning('c'));
   expect(await bench.exec(before, 'c', 'echo $TEST_DEVICES')).toBe('k2\n');
@@ -84,6 +105,7 @@ test('devices stay with their container when plugin and agent come anew', async 
   expect(await bench.exec(again, 'c', 'echo $TEST_DEVICES')).toBe('k2\n');
 
   await using back = await start('kept', 'k1 k2');
+  await offered('k1');
   await bench.agent.put('other.json', user('other', 'kept', 1));
   const other = await bench.agent.waitFor('other', isRunning('c'));
   expect(await bench.exec(other, 'c', 'echo $TEST_DEVICES')).toBe('k1\n');
@@ -101,6 +123,7 @@ test('a plugin may register by a socket in the folder of plugins', async () => {
   await using plugin = await start('folder', 'f1', {
     registryDir: join(bench.agent.root, 'plugins_registry'),
   });
+  await offered('f1');
   await bench.agent.put('found.json', user('found', 'folder', 1));
   const running = await bench.agent.waitFor('found', isRunning('c'));
   expect(await bench.exec(running, 'c', 'echo $TEST_DEVICES')).toBe('f1\n');

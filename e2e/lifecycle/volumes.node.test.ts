@@ -93,6 +93,10 @@ describe.concurrent('volumes', () => {
     expect((await stat(`${root}/new-dir`)).mode & 0o777).toBe(0o755);
     expect((await stat(`${root}/new-file`)).mode & 0o777).toBe(0o644);
     await bench.event('wrong', 'FailedMount', /is not a directory/i);
+    await bench.agent.waitFor('wrong', ({ status }) => {
+      const message = status?.containerStatuses?.[0]?.state?.waiting?.message ?? '';
+      return /^its volumes are not ready; the next try is at \d{4}-/.test(message);
+    });
   });
 
   test('configMap, secret, downwardAPI and projected: contents, modes, items', async () => {

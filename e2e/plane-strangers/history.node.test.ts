@@ -30,6 +30,7 @@ async function judgedRun(planes: readonly TestPlane[], chaos?: () => Promise<voi
   const run = await runHistory(planes.map(serverOf), {
     clients: CLIENTS,
     forMs: SECONDS * 1000,
+    atLeast: FEW,
     seed,
     ...(chaos === undefined ? {} : { chaos }),
   });

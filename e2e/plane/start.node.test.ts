@@ -2,12 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
+import { testProgram } from '../../testing/programs.ts';
 import { createTempDir } from '../../testing/temp.ts';
 
-const PROGRAM = resolve(import.meta.dirname, '../../control-plane-lite/bin.ts');
+const PROGRAM = testProgram('control-plane-lite', 'control-plane-lite/bin.ts');
 
 function start(...flags: readonly string[]): ChildProcess & { readonly complaint: Promise<string> } {
   const child = spawn(process.execPath, [PROGRAM, '--bind-address=127.0.0.1', ...flags], {

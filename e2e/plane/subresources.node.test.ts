@@ -1,6 +1,7 @@
 /** Subresources: status, scale, binding, eviction, ephemeralcontainers, approval. Document 1, 1.3, 4.1 and 4.2. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { builtinFacts } from '#plane/resources/facts.ts';
+import { eventually } from '../../testing/wait.ts';
 import { samples } from './kinds.ts';
 import { type Body, type Json, pod, type Reply, STRATEGIC, usePlane, workload } from './support.ts';
 
@@ -20,7 +21,11 @@ describe('status', () => {
     expect(changed).toMatchObject({ status: 200, body: { kind } });
     expect(changed.body.spec).toEqual(created.spec);
     expect(changed.body.metadata.generation).toBe(created.metadata.generation);
-    const put = await plane.put(`${one}/status`, (await plane.get(one)).body);
+    // Controllers write the status of what is new as well; whoever comes second reads it again.
+    const put = await eventually(async () => {
+      const { status } = await plane.put(`${one}/status`, (await plane.get(one)).body);
+      return status === 409 ? undefined : { status };
+    });
     expect(put.status).toBe(200);
     await plane.delete(one, { gracePeriodSeconds: 0, propagationPolicy: 'Background' });
   });

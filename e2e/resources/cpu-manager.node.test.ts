@@ -26,7 +26,8 @@ const OTHERS = cpus(...ALL.filter((cpu) => cpu !== 1));
 
 const STATIC = ['--cpu-manager-policy=static', '--reserved-cpus=0', '--cpu-manager-reconcile-period=1s'];
 const GUARANTEED = { resources: { limits: { cpu: '1', memory: '32Mi' } } };
-const BURSTABLE = { resources: { requests: { cpu: '10m' } } };
+/** Asks for no processor: all that pods may have are given away at times. */
+const BURSTABLE = { resources: { requests: { memory: '8Mi' } } };
 
 let bench: Bench;
 beforeAll(async () => {
@@ -81,7 +82,11 @@ test('a guaranteed pod has a processor of its own, and the others go and come ba
   await isOn(burstable, OTHERS);
   await bench.agent.drop('g.json');
   await isOn(burstable, EVERYWHERE);
-  expect(JSON.parse(await state())).toMatchObject({ policyName: 'static', defaultCpuSet: EVERYWHERE });
+  // Written once the processes are where they belong.
+  await eventually(async () => (await state()).includes(`"defaultCpuSet":"${EVERYWHERE}"`), {
+    what: 'everything is shared',
+  });
+  expect(JSON.parse(await state())).toMatchObject({ policyName: 'static' });
 });
 
 test('a pod that has ended gives its processor back while it is still to be seen', async () => {
@@ -117,7 +122,7 @@ test('an agent that was killed leaves everything where it is, and the next one k
   // There is no other processor for another one: that of the system is nobody's.
   await run('late', { resources: { limits: { cpu: String(ALL.length - 1), memory: '32Mi' } } });
   const late = await bench.agent.waitFor('late', ({ status }) => status?.phase === 'Failed');
-  expect(late.status?.reason).toBe('UnexpectedAdmissionError');
+  expect(late.status?.reason).toBe('OutOfcpu');
 });
 
 test.each([

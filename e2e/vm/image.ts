@@ -27,6 +27,7 @@ const PACKAGES: readonly string[] = [
   'nfs-kernel-server',
   'nfs-common',
   'open-iscsi',
+  'multipath-tools',
   'tgt',
   'samba',
   'cifs-utils',
@@ -44,6 +45,8 @@ const DISABLED: readonly string[] = [
   'samba-ad-dc.service',
   'tgt.service',
   'open-iscsi.service',
+  'multipathd.service',
+  'multipathd.socket',
   'systemd-pstore.service',
   'getty@tty1.service',
 ];

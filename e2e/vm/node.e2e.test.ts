@@ -4,9 +4,38 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
+import {
+  conditionOf,
+  DISK_GRACE_MS,
+  DISK_TAKERS,
+  evicted,
+  forks,
+  INODES_TAKERS,
+  isGivenUp,
+  MODEST,
+  takesIt,
+  whoEnds,
+  whoEndsBesideImage,
+} from '../eviction/shortages.ts';
 import type { Seen } from './checks/file-systems.ts';
 import { startVmNode, type VmNode } from './node.ts';
-import { claim, claimed, memoryHog, secret, user } from './pods.ts';
+import { beating, claim, claimed, memoryHog, secret, user } from './pods.ts';
+import {
+  ALL_PODS_MIB,
+  bringImage,
+  endlessPod,
+  fillRest,
+  hasImage,
+  images,
+  MEMORY,
+  notices,
+  once,
+  REST,
+  shortVmNode,
+  stallingPod,
+  startNearThresholds,
+  startWithNotices,
+} from './short-node.ts';
 import {
   AZURE,
   CHAP,
@@ -43,6 +72,13 @@ const ISCSI = {
   iqn: ISCSI_TARGET,
   chapAuthSession: true,
 };
+const PATHS = {
+  targetPortal: ISCSI_PORTAL,
+  portals: [SECOND_PORTAL],
+  iqn: NAMED_TARGET,
+  lun: 1,
+  fsType: 'ext4',
+};
 const OBJECTS: readonly object[] = [
   secret('chap', {
     'node.session.auth.username': CHAP.username,
@@ -66,16 +102,7 @@ const PODS = [
     iscsi: {
       iscsi: { ...ISCSI, lun: ISCSI_UNITS.fileSystem, fsType: 'ext4', secretRef: { name: 'chap' } },
     },
-    paths: {
-      iscsi: {
-        targetPortal: ISCSI_PORTAL,
-        portals: [SECOND_PORTAL],
-        iqn: NAMED_TARGET,
-        initiatorName: INITIATOR,
-        lun: 1,
-        fsType: 'ext4',
-      },
-    },
+    paths: { iscsi: { ...PATHS, initiatorName: INITIATOR } },
     block: claim('block'),
     cifs: { azureFile: { secretName: 'azure', shareName: AZURE.share } },
     scratch: { emptyDir: {} },
@@ -88,6 +115,14 @@ const HIDDEN_BYTES = 8 * 1024 * 1024;
 const HIDE = `folder=$(ls -d /var/lib/nodeagent/pods/*/volumes/*empty-dir/scratch)
 systemd-run --quiet --unit=hidden bash -c "exec 3>$folder/hidden; rm $folder/hidden; head -c ${HIDDEN_BYTES} /dev/zero >&3; exec sleep 1000"`;
 
+/** Its server lets everybody in besides those whom it is told, unless it is told otherwise. */
+const CLOSE_TARGET = `tid=$(tgtadm --lld iscsi --op show --mode target | sed -n 's/^Target \\([0-9]*\\): ${NAMED_TARGET}$/\\1/p')
+tgtadm --lld iscsi --op unbind --mode target --tid $tid -I ALL`;
+const second = SECOND_PORTAL.split(':')[0];
+/** Its connections break, and nothing gets to it any longer. */
+const BLOCK_PORTAL = `ip route add blackhole ${second}/32 table local; ss --kill dst ${second} >/dev/null || true`;
+const UNBLOCK_PORTAL = `ip route del blackhole ${second}/32 table local`;
+
 /** Each look costs the emulated machine a tenth of a second. */
 const LOOKS = { timeoutMs: 120_000, intervalMs: 1000 } as const;
 
@@ -96,6 +131,10 @@ async function volumeMounts(): Promise<readonly string[]> {
   const lines = (await node.vm.run(['cat', '/proc/mounts'])).split('\n');
   return lines.filter((line) => line.includes('/var/lib/nodeagent/'));
 }
+
+/** The maps over paths, and how many paths each has. */
+const maps = async (): Promise<string> =>
+  (await node.vm.run(['multipathd', 'show', 'maps', 'raw', 'format', '%n %N'])).trim();
 
 async function containerIDs(): Promise<readonly string[]> {
   const pods = await node.pods();
@@ -140,6 +179,15 @@ describe('volumes of real servers', () => {
     done`);
     const addresses = [ISCSI_PORTAL, SECOND_PORTAL].map((portal) => portal.split(':')[0]);
     expect(sessions.trim().split('\n').toSorted()).toEqual(addresses.map((at) => `${INITIATOR} ${at}`));
+  });
+
+  test('is mounted by the map over its paths, and no other disk is', async () => {
+    const mapped = (await volumeMounts()).filter((line) => /^\/dev\/(?:dm-|mapper\/)/.test(line));
+    expect(mapped.map((line) => /\/volumes\/[^/]+\/([^ ]+) /.exec(line)?.[1] ?? 'global')).toEqual([
+      'global',
+      'paths',
+    ]);
+    expect(await maps()).toBe('mpatha 2');
   });
 
   test('nobody on the node can read the secrets from processes or mounts', async () => {
@@ -192,12 +240,40 @@ describe('volumes of real servers', () => {
     expect((await volumeMounts()).join('\n')).not.toMatch(/ nfs4? /);
   });
 
+  test('a target that knows the node by another name is told, and the pod beside it starts', async () => {
+    await node.vm.sh(CLOSE_TARGET);
+    await node.apply(
+      user('refused', { disk: { iscsi: { targetPortal: SECOND_PORTAL, iqn: NAMED_TARGET, lun: 1 } } }),
+      beating('beats', { iscsi: { ...PATHS, initiatorName: INITIATOR } }),
+    );
+    await node.said('beats', 'beat 2');
+    const isTold = async (): Promise<boolean> =>
+      (await node.events('refused')).some(
+        (text) => text.includes(NAMED_TARGET) && text.includes('initiatorName'),
+      );
+    const what = 'an event says that the target is not for this initiator';
+    expect(await eventually(isTold, { ...LOOKS, what })).toBe(true);
+    await node.remove('refused');
+  });
+
+  test('a pod goes on writing when one of the portals is gone', async () => {
+    await node.vm.sh(BLOCK_PORTAL);
+    const last = (await node.said('beats', 'beat 2')).match(/beat (\d+)/g)?.at(-1);
+    const next = Number(last?.split(' ')[1]) + 8;
+    await node.said('beats', `beat ${next}`);
+    const isFailed = async (): Promise<boolean> =>
+      / F \d/.test(await node.vm.run(['dmsetup', 'status', 'mpatha']));
+    expect(await eventually(isFailed, { ...LOOKS, what: 'the path is known to have failed' })).toBe(true);
+  });
+
   test('the last pod of a disk ends its session', async () => {
     expect(await node.vm.run(['iscsiadm', '--mode', 'session'])).toContain(ISCSI_TARGET);
-    await node.remove('others', 'other');
+    await node.remove('others', 'other', 'beats');
     await eventually(async () => (await node.pods()).length === 0, LOOKS);
     expect(await volumeMounts()).toEqual([]);
-    expect(await node.vm.sh('ls /sys/class/iscsi_session')).toBe('');
+    // The daemon says of no maps what its version makes of it; the kernel says which there are.
+    expect(await node.vm.sh('ls /sys/class/iscsi_session; ls /dev/mapper')).toBe('control\n');
+    await node.vm.sh(UNBLOCK_PORTAL);
   });
 });
 
@@ -217,10 +293,6 @@ describe('file systems that are mounted', () => {
   });
 });
 
-/** What all pods together may have, and how much of it is to stay free. */
-const ALL_PODS_MIB = 400;
-const FREE_MIB = 200;
-
 /** The cgroup of a pod: its files, by name. */
 async function cgroupOf(pod: string, ...files: readonly string[]): Promise<readonly string[]> {
   const found = (await node.pods()).find(({ metadata }) => metadata?.name === pod);
@@ -233,18 +305,44 @@ async function cgroupOf(pod: string, ...files: readonly string[]): Promise<reado
 
 const phaseOf = async (name: string): Promise<string | undefined> => {
   const found = (await node.pods()).find(({ metadata }) => metadata?.name === name);
-  return found?.status?.reason ?? found?.status?.phase;
+  return found?.status?.phase;
 };
+
+describe('a node that runs short', () => {
+  test('loses pods that fill the disk after its time, until there is what is to be won back', async () => {
+    await startNearThresholds(node);
+    await takesIt(shortVmNode(node), MODEST);
+    expect(await whoEnds(shortVmNode(node), DISK_TAKERS, DISK_GRACE_MS)).toEqual(['greedy', 'second']);
+  });
+
+  test('loses the pod that takes the inodes', async () => {
+    expect(await whoEnds(shortVmNode(node), INODES_TAKERS)).toEqual(['files']);
+  });
+
+  test('loses the pod that takes the process numbers', async () => {
+    expect(await whoEnds(shortVmNode(node), [forks('forks', 500)])).toEqual(['forks']);
+  });
+
+  test('loses an image that nobody uses, and no pod where that is enough', async () => {
+    const isThere = (): Promise<boolean> => hasImage(node);
+    await bringImage(node);
+    const who = await whoEndsBesideImage(shortVmNode(node), () => fillRest(node), isThere);
+    expect(who).toEqual([]);
+    await node.vm.run(['rm', REST]);
+    await node.remove('second', 'greedy', 'files', 'forks');
+  });
+
+  test('loses an image beyond the threshold of the disk, and none that is used', async () => {
+    await bringImage(node);
+    await startWithNotices(node);
+    await eventually(async () => !(await hasImage(node)), LOOKS);
+    expect(await phaseOf(MODEST.name)).toBe('Running');
+    expect(await images(node)).toContain('busybox');
+  });
+});
 
 describe('pods in cgroups of version 2, made by systemd', () => {
   test('have slices below that of their class, with their limits', async () => {
-    const memory = await node.vm.sh("awk '/MemTotal/ { print int($2 / 1024) }' /proc/meminfo");
-    await node.restartAgent([
-      `--system-reserved=memory=${Number(memory) - ALL_PODS_MIB}Mi`,
-      `--eviction-hard=allocatableMemory.available<${FREE_MIB}Mi`,
-      '--housekeeping-interval=2s',
-      '--eviction-pressure-transition-period=2s',
-    ]);
     const guaranteed = { cpu: '500m', memory: '100Mi' };
     await node.apply(
       memoryHog('guaranteed', 50, { limits: guaranteed, requests: guaranteed }),
@@ -263,16 +361,47 @@ describe('pods in cgroups of version 2, made by systemd', () => {
     expect(Number(all) / 1024 / 1024).toBeCloseTo(ALL_PODS_MIB, -1);
   });
 
-  test('lose the one that has no claim to what it takes, and no other', async () => {
-    await node.apply(memoryHog('best-effort', 200));
-    await eventually(async () => (await phaseOf('best-effort')) === 'Evicted', LOOKS);
-    const hog = (await node.pods()).find(({ metadata }) => metadata?.name === 'best-effort');
-    expect(hog?.status?.message).toContain('The node was low on resource: memory.');
+  test('are told of what the kernel ends at their limit', async () => {
+    await node.apply(endlessPod('endless'));
+    await eventually(
+      async () =>
+        (await node.events('endless')).find((message) =>
+          /^The kernel ended process tail \(\d+\) of container main: its memory limit was reached$/.test(
+            message,
+          ),
+        ),
+      LOOKS,
+    );
+    const ended = await eventually(async () => {
+      const pod = (await node.pods()).find(({ metadata }) => metadata?.name === 'endless');
+      return pod?.status?.containerStatuses?.find(({ name }) => name === 'main')?.state?.terminated;
+    }, LOOKS);
+    expect(ended).toMatchObject({ exitCode: 137, reason: 'OOMKilled' });
+    await node.remove('endless');
+  });
+
+  test('wake the agent when they wait for memory, and lose nobody by that alone', async () => {
+    const before = await notices(node);
+    await node.apply(stallingPod('stalling'));
+    await eventually(async () => (await notices(node)) > before, LOOKS);
+    await node.remove('stalling');
+    expect(await phaseOf('stalling')).not.toBe('Failed');
+  });
+
+  test('lose the one that has no claim to what it takes, and no other, long before the next period', async () => {
+    const before = (await evicted(shortVmNode(node))).length;
+    const condition = await conditionOf(shortVmNode(node), MEMORY);
+    await node.apply(once(memoryHog('best-effort', 350)));
+    const { status } = await isGivenUp(shortVmNode(node), 'best-effort');
+    expect(status?.message).toContain('The node was low on resource: memory.');
+    await condition.begins();
+    await condition.ends();
+    expect((await evicted(shortVmNode(node))).slice(before)).toEqual(['best-effort']);
     expect([await phaseOf('guaranteed'), await phaseOf('burstable')]).toEqual(['Running', 'Running']);
   });
 
   test('leave no cgroup behind', async () => {
-    await node.remove('guaranteed', 'burstable', 'best-effort');
+    await node.remove('guaranteed', 'burstable', 'best-effort', MODEST.name);
     await eventually(async () => (await node.pods()).length === 0, LOOKS);
     const left = (): Promise<string> => node.vm.sh("find /sys/fs/cgroup -type d -name '*-pod*.slice'");
     await eventually(async () => (await left()) === '', LOOKS);

@@ -40,6 +40,7 @@ export interface VmNode extends AsyncDisposable {
   summary(): Promise<Summary>;
   /** Messages of the events about a pod. */
   events(pod: string): Promise<readonly string[]>;
+  allEvents(): Promise<readonly Event[]>;
   /** Waits until the newest instance of the pod's only container says this. Returns all that it said. */
   said(pod: string, text: string): Promise<string>;
   /** Ends the agent by SIGKILL and waits until another process of it answers. */
@@ -138,9 +139,10 @@ function createNode(
 
     summary: async () => JSON.parse(await ask('/stats/summary')) as Summary,
 
+    allEvents: () => items<Event>('/events'),
+
     async events(pod) {
-      const all = await items<Event>('/events');
-      return all
+      return (await items<Event>('/events'))
         .filter(({ involvedObject }) => involvedObject?.name === pod)
         .map(({ message }) => message ?? '');
     },

@@ -4,8 +4,10 @@ import { execFile } from 'node:child_process';
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
+import { buildImageArchive } from '#agent/runtime/managed/image-archive.ts';
 import { buildLocalImages } from '#agent/runtime/managed/images.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import { install } from '#packaging/install.ts';
 import { installPaths } from '#packaging/paths.ts';
 import { systemctl } from '#packaging/systemctl.ts';
@@ -15,6 +17,12 @@ const run = promisify(execFile);
 const REPOSITORY = resolve(import.meta.dirname, '..', '..');
 /** Where the images' archives are in it. */
 export const IMAGES_DIR = '/var/lib/vm-images';
+/** One that is not loaded by itself: a script that does, its name, its size. */
+const UNUSED_IMAGE_FILE = '/var/lib/vm-unused-image.tar';
+export const LOAD_UNUSED_IMAGE: string = `ctr --namespace ${CONTAINERD_CRI_NAMESPACE} images import ${UNUSED_IMAGE_FILE}`;
+export const UNUSED_IMAGE = 'docker.io/local/unused:1';
+/** Once packed and once unpacked it takes twice as much. */
+export const UNUSED_IMAGE_MIB = 32;
 /** Where the programs of checks/ are in it. */
 export const CHECKS_DIR = '/usr/local/lib/vm-checks';
 const CHECKS = { 'file-systems': 'e2e/vm/checks/file-systems.ts' } as const;
@@ -33,6 +41,13 @@ export async function writePayload(target: string, endpoint: string): Promise<vo
   for (const [index, image] of (await buildLocalImages()).entries()) {
     await writeFile(join(root, IMAGES_DIR, `${index}.tar`), image.tar);
   }
+  await writeFile(join(root, UNUSED_IMAGE_FILE), unusedImage());
   await run('tar', ['--create', '--file', target, '--directory', root, '.']);
   await rm(root, { recursive: true });
+}
+
+function unusedImage(): Buffer {
+  const content = Buffer.alloc(UNUSED_IMAGE_MIB * 1024 * 1024);
+  const entries = [{ kind: 'file', path: 'filler', mode: 0o644, content }] as const;
+  return buildImageArchive({ name: UNUSED_IMAGE, entries }).tar;
 }

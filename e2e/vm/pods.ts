@@ -95,9 +95,21 @@ export function shellPod(name: string, script: string, options: ShellPodOptions 
   };
 }
 
+/** A pod that writes to the volume's disk all the time, and says `beat` and a number each time that it is there. */
+export function beating(name: string, source: Source): Pod {
+  const script = `while :; do n=$((n+1)); echo $n | dd of=/data/beat conv=fsync 2>/dev/null && echo beat $n; sleep 0.5; done`;
+  return shellPod(name, script, {
+    volumes: [{ name: 'data', ...source }],
+    mounts: [{ name: 'data', mountPath: '/data' }],
+  });
+}
+
 /** A pod that takes this much memory little by little, as files in memory, and keeps it. */
 export function memoryHog(name: string, takesMib: number, resources: Container['resources'] = {}): Pod {
-  const script = `i=0; while [ $i -lt ${takesMib / 10} ]; do i=$((i+1)); head -c 10m /dev/zero >>/memory/x; done
+  const script = `i=0; while [ $i -lt ${takesMib / 10} ]; do
+  dd if=/dev/zero of=/memory/x bs=1M count=10 seek=$((i * 10)) conv=notrunc 2>/dev/null
+  i=$((i+1))
+done
 echo took it
 exec sleep 100000`;
   return shellPod(name, script, {

@@ -12,7 +12,7 @@ export const ISCSI_TARGET = 'iqn.2026-11.io.plat.test:disks';
 export const ISCSI_PORTAL = '127.0.0.1:3260';
 /** The servers listen everywhere. */
 export const SECOND_PORTAL = '127.0.0.2:3260';
-/** A target that only the initiator of this name may have, with one unit. */
+/** A target with one unit, for the initiator of this name. */
 export const NAMED_TARGET = 'iqn.2026-11.io.plat.test:named';
 export const INITIATOR = 'iqn.2026-11.io.plat.test:node';
 /** Logical units of the target, by what they are for. */
@@ -51,6 +51,21 @@ const TARGET_CONF = `<target ${ISCSI_TARGET}>
 </target>
 `;
 
+/** Maps over disks that have several paths, which take turns; and over no others. What a path loses goes by another
+ *  after seconds instead of minutes, and waits for as long as none is there. */
+const MULTIPATH_CONF = `defaults {
+  find_multipaths yes
+  user_friendly_names yes
+  path_grouping_policy multibus
+  polling_interval 2
+  fast_io_fail_tmo 2
+  no_path_retry 100
+}
+blacklist {
+  devnode "^vd"
+}
+`;
+
 /** Without profiles of AppArmor, which nothing here reads. */
 const SMBD = `[Service]
 ExecStartPre=
@@ -66,12 +81,13 @@ const SMB_CONF = `[global]
   read only = no
 `;
 
-const UNITS = ['nfs-server.service', 'tgt.service', 'smbd.service'];
+const UNITS = ['nfs-server.service', 'tgt.service', 'multipathd.service', 'smbd.service'];
 
 const FILES: Readonly<Record<string, string>> = {
   'etc/exports': `${NFS_EXPORT} 127.0.0.1(rw,no_root_squash,no_subtree_check,insecure)\n`,
   'etc/nfs.conf.d/test.conf': NFS_CONF,
   'etc/tgt/conf.d/test.conf': TARGET_CONF,
+  'etc/multipath.conf': MULTIPATH_CONF,
   'etc/systemd/system/smbd.service.d/test.conf': SMBD,
   'etc/samba/smb.conf': SMB_CONF,
 };

@@ -11,8 +11,9 @@ import type { MemoryWatch } from './watches.ts';
 const EFD_NONBLOCK_CLOEXEC = 0o2004000;
 const POLLIN = 1;
 const POLLPRI = 2;
-/** Asked of the kernel: so long waits in so long a time, in µs. The first needs a privilege. */
-const STALLS = ['some 100000 1000000', 'some 200000 2000000'] as const;
+/** Asked of the kernel: so long waits in so long a time, in µs. It tells as soon as that is reached, and once in that time
+ *  at most. The first is the shortest there is, and needs a privilege. */
+const STALLS = ['some 50000 500000', 'some 100000 2000000'] as const;
 const POLL_ENTRY_BYTES = 8;
 const EVENTS_OFFSET = 6;
 

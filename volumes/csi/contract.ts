@@ -1,4 +1,5 @@
 /** What CSI volumes need from the rest of the agent, and what they offer. */
+import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { CSIDriver, VolumeAttachmentSource } from '#api/schema/gen/storage-v1.ts';
 import type { Node as NodeService, NodeServiceCapabilityRPCType } from '#cri/gen/csi-v1.ts';
 import { VolumeSetupError } from '../setup-error.ts';
@@ -46,6 +47,9 @@ export interface Attacher {
   /** Resolves when the volume is attached, with what its attacher has to say to the driver.
    *  @throws AttachRefusedError; VolumeSetupError, with what kept the attacher from it */
   attach(attachment: Attachment, signal: AbortSignal): Promise<Readonly<Record<string, string>>>;
+  /** Takes note that a volume is attached which was not, for the pod that waited for it. Absent where others tell it.
+   *  @param name of the PersistentVolume, or of the pod's volume */
+  readonly attached?: (pod: Pod, name: string) => void;
   /** Resolves when the volume is detached, or others see to it. */
   detach(attachment: Pick<Attachment, 'driver' | 'volumeHandle'>, signal: AbortSignal): Promise<void>;
 }

@@ -197,10 +197,14 @@ describe('attaching', () => {
         await say(`attach ${driver} ${volumeHandle} ${source.persistentVolumeName}`);
         return { devicePath: '/dev/elsewhere' };
       },
+      attached: (pod, name) => void said.push(`attached ${name} for ${pod.metadata?.uid}`),
       detach: async ({ driver, volumeHandle }) => void (await say(`detach ${driver} ${volumeHandle}`)),
     };
     world = await start({ attacher, object: { attachRequired: true } });
     world.claim('c');
+    await world.driver.misbehave({ method: 'NodeStageVolume', deed: 'fail', message: 'not yet' });
+    await expect(world.manager.mountPod(claimPod('u1', 'c'), signal)).rejects.toThrow('not yet');
+    world.manager.retryPod('u1');
     await mountPod(world, claimPod('u1', 'c'));
     const publishContext = { devicePath: '/dev/elsewhere' };
     expect(await requestOf(world, 'NodeStageVolume')).toMatchObject({ publishContext });
@@ -208,6 +212,9 @@ describe('attaching', () => {
     await world.manager.unmountPod('u1');
     expect(said).toEqual([
       `attach ${DRIVER} vol-c pv-c after undefined`,
+      'attached pv-c for u1',
+      // Asked again whether it still is.
+      `attach ${DRIVER} vol-c pv-c after NodeStageVolume`,
       `detach ${DRIVER} vol-c after NodeUnstageVolume`,
     ]);
   });

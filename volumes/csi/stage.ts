@@ -28,7 +28,7 @@ type Kept = Readonly<
     Record<
       | 'driver'
       | 'volumeHandle'
-      /** There may be an attachment. */
+      /** There may be an attachment: it was asked for, or there was one. */
       | 'attached'
       /** The driver may have staged it. */
       | 'staging'
@@ -42,6 +42,8 @@ type Kept = Readonly<
 >;
 
 const YES = 'true';
+/** Of `attached`: it was. */
+const DONE = 'done';
 
 /** Another one after each start of the system: what was staged before is not any longer. */
 const bootID = async (): Promise<string> =>
@@ -55,7 +57,7 @@ const needsAttachment = (object: CSIDriver | undefined): boolean => object?.spec
 
 /** Has the volume attached. @returns what its attacher has to say to the driver */
 async function attach(
-  { volume, object, csi, source }: Staging,
+  { volume, object, csi, source, request }: Staging,
   folder: StageFolder,
   signal: AbortSignal,
 ): Promise<Readonly<Record<string, string>>> {
@@ -67,9 +69,14 @@ async function attach(
     );
   }
   const before: Kept = folder.saved;
-  await folder.save({ ...before, attached: YES });
+  if (before.attached === undefined) await folder.save({ ...before, attached: YES });
+  const { driver, handle: volumeHandle } = volume;
   try {
-    return await csi.attacher.attach({ driver: volume.driver, volumeHandle: volume.handle, source }, signal);
+    const publishContext = await csi.attacher.attach({ driver, volumeHandle, source }, signal);
+    if (before.attached === DONE) return publishContext;
+    csi.attacher.attached?.(request.pod, request.persistentVolume?.metadata?.name ?? request.volumeName);
+    await folder.save({ ...before, attached: DONE });
+    return publishContext;
   } catch (thrown) {
     if (thrown instanceof AttachRefusedError && before.attached === undefined) await folder.save(before);
     throw thrown;

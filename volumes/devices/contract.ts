@@ -26,6 +26,9 @@ export interface DeviceServices {
   /** The device as `node.status.volumesAttached` has it: a path or, of some clouds, a number. Absent where nobody
    *  tells the node. */
   readonly attachedAs?: string | undefined;
+  /** What `attach` saved last of this volume, for a pod that named it in other words or before a failure; absent where
+   *  there is nothing. */
+  readonly saved?: UndoState | undefined;
   /** Waits until one of the paths leads to a block device. Driven by events of the folders, for 30 s at most.
    *  @returns the device itself, no link, such as `/dev/sdb`
    *  @throws VolumeSetupError naming what was waited for */

@@ -63,7 +63,7 @@ async function bringDevice<K extends keyof SourceFields>(
   const mode: Mode = request.block ? 'raw' : 'mounted';
   checkMode(folder.saved, mode);
   if (folder.saved[MODE] !== mode) await folder.save({ ...folder.saved, [MODE]: mode });
-  const services = { ...deviceServices(request), attachedAs };
+  const services = { ...deviceServices(request), attachedAs, saved: sourceState(folder.saved) };
   const save = (state: UndoState): Promise<void> =>
     folder.save({ ...sourceState(state), ...ownState(folder.saved), [BEGUN]: 'yes' });
   const disk = await plugin.attach(spec, services, save, signal);

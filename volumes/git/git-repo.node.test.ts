@@ -13,7 +13,6 @@ import {
 } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createFakeClock } from '#api/kit/clock.ts';
 import type { GitRepoVolumeSource } from '#api/schema/gen/core-v1.ts';
 import { createMounter } from '../mounter.ts';
 import { mountsBeneath } from '../mountinfo.ts';
@@ -22,7 +21,6 @@ import { createRunProgram } from '../programs/run-program.ts';
 import { createGitRepo, type GitLimits } from '../sources/git-repo.ts';
 import type { ReadyVolume, SourceRequest } from '../sources/source.ts';
 import { adoptTree } from './adopt-tree.ts';
-import { withinSize } from './bound-size.ts';
 import {
   createRepository,
   file,
@@ -267,28 +265,6 @@ describe('a repository that means harm', () => {
     await using world = await createWorld({ ...LIMITS, totalBytes: 4096 });
     await expect(world.clone({})).rejects.toThrow('it takes more than the 4096 bytes that it may');
     await expectNothing(world);
-  });
-
-  it('is ended while it still grows', async () => {
-    await using world = await createWorld();
-    const clock = createFakeClock();
-    const dir = world.base;
-    let told: unknown;
-    const growing = withinSize(
-      { clock, dir, run: async () => ({ code: 0, stdout: `5000\t${dir}\n`, stderr: '' }), totalBytes: 4096 },
-      (signal) =>
-        new Promise((_, reject) => {
-          signal.addEventListener('abort', () => {
-            told = signal.reason;
-            reject(new Error('was ended'));
-          });
-        }),
-      new AbortController().signal,
-    );
-    growing.catch(() => undefined);
-    await clock.advance(1000);
-    await expect(growing).rejects.toThrow('was ended');
-    expect(String(told)).toContain('takes more than');
   });
 
   it('gets no more than a file may have', async () => {

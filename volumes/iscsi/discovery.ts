@@ -1,7 +1,7 @@
 /** Asking a portal which targets it has. Nothing of the answer is kept: other targets of the portal are nobody's here. */
 import { VolumeSetupError } from '../setup-error.ts';
 import { type Admin, adminFailure, TARGET_MS } from './iscsiadm.ts';
-import { changeRecord, findDiscovery, foundRecord, type Settings } from './records.ts';
+import { changeRecord, findDiscovery, foundRecord, initiatorNameOf, type Settings } from './records.ts';
 import { formatPortal, type Portal, parsePortal, samePortal } from './target.ts';
 
 export interface DiscoveryDeps {
@@ -31,6 +31,17 @@ export function parseDiscovered(
   return found;
 }
 
+/** Targets that are for others are not shown. */
+async function notShown(
+  databases: readonly string[],
+  what: string,
+  iface: string,
+): Promise<VolumeSetupError> {
+  const name = await initiatorNameOf(databases, iface);
+  const who = name === undefined ? 'this initiator' : `the initiator ${name}`;
+  return new VolumeSetupError(`${what}, or none that is for ${who} (see initiatorName)`);
+}
+
 /** The target's portal group at the portal; `undefined`: the portal tells of other addresses of the target only.
  *  @throws VolumeSetupError where the portal can't be asked, or does not know the target */
 export async function discover(
@@ -50,7 +61,8 @@ export async function discover(
     const result = await admin.try([...db, '-o', 'nonpersistent', '--discover'], signal, TARGET_MS);
     if (result.code !== 0) throw adminFailure(`discovery at the iSCSI portal ${at} failed`, result);
     const targets = parseDiscovered(result.stdout, iqn);
-    if (targets.length === 0) throw new VolumeSetupError(`the iSCSI portal ${at} has no target ${iqn}`);
+    if (targets.length === 0)
+      throw await notShown(databases, `the iSCSI portal ${at} has no target ${iqn}`, iface);
     return targets.find((target) => samePortal(target.portal, portal))?.group;
   } finally {
     // It may hold passwords, and is of no further use.

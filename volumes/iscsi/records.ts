@@ -92,6 +92,23 @@ export const findDiscovery = (
 export const findInterface = (databases: readonly string[], iface: string): Promise<RecordFile | undefined> =>
   firstFile(databases, ['ifaces', iface]);
 
+/** The initiator's name on sessions by the interface: its own, or the node's. Undefined where nobody says it. */
+export async function initiatorNameOf(
+  databases: readonly string[],
+  iface: string,
+): Promise<string | undefined> {
+  const own = await findInterface(databases, iface);
+  const node = await firstFile(databases, ['initiatorname.iscsi']);
+  for (const [file, setting] of [
+    [own, 'iface.initiatorname'],
+    [node, 'InitiatorName'],
+  ] as const) {
+    const name = file === undefined ? undefined : parseRecord(await readFile(file.path, 'utf8')).get(setting);
+    if (name !== undefined) return name;
+  }
+  return undefined;
+}
+
 /** The records of the target at the portal by the interface: one for each portal group that it was seen in. */
 export async function findNodes(
   databases: readonly string[],

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Volume } from '#api/schema/gen/core-v1.ts';
 import { createTestDisks } from '../devices/test-disk.ts';
+import { takenDown } from '../devices/testing/taken-down.ts';
 import { createVolumeManager } from '../manager.ts';
 import { createTestHost, testPod } from '../test-host.ts';
 import type { MountedVolume, VolumeManager } from '../types.ts';
@@ -104,11 +105,11 @@ describe('disks of clouds', () => {
       const mounts = await t.mounts();
       expect(mounts.map(({ fsType }) => fsType)).toEqual(Array(2).fill(cloud.fsType ?? 'ext4'));
       expect(mounts.map(({ source }) => source)).toEqual(Array(2).fill(disk.device));
-      await manager.unmountPod('p1');
+      await takenDown(manager, 'p1');
       expect(await t.mounts()).toEqual([]);
       const second = await mountOne(manager, 'p2', volume);
       expect(await readFile(join(second.hostPath, 'kept'), 'utf8')).toBe('kept');
-      await manager.unmountPod('p2');
+      await takenDown(manager, 'p2');
       expect(await t.mounts()).toEqual([]);
       expect(await manager.podsOnDisk()).toEqual([]);
     },
@@ -126,13 +127,13 @@ describe('disks of clouds', () => {
     const written = await mountOne(manager, 'p1', { name: 'data', gcePersistentDisk });
     await writeFile(join(written.hostPath, 'kept'), 'kept');
     expect((await world.t.mounts())[0]?.source).toBe(`${disk.device}p2`);
-    await manager.unmountPod('p1');
+    await takenDown(manager, 'p1');
     const volume = { name: 'data', gcePersistentDisk: { ...gcePersistentDisk, readOnly: true } };
     const read = await mountOne(manager, 'p2', volume);
     expect(read.readOnly).toBe(true);
     expect(await readFile(join(read.hostPath, 'kept'), 'utf8')).toBe('kept');
     await expect(writeFile(join(read.hostPath, 'other'), '')).rejects.toThrow('EROFS');
-    await manager.unmountPod('p2');
+    await takenDown(manager, 'p2');
     expect(await world.t.mounts()).toEqual([]);
   });
 
@@ -147,6 +148,6 @@ describe('disks of clouds', () => {
     manager.inUse.attached([{ name, devicePath: '/dev/vdx' }]);
     await world.link('vdx', disk.device);
     await writeFile(join((await mounting).hostPath, 'kept'), 'kept');
-    await manager.unmountPod('p1');
+    await takenDown(manager, 'p1');
   });
 });

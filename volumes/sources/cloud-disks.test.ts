@@ -55,8 +55,8 @@ describe('identify', () => {
     ],
     [
       'azure',
-      caseOf(azureDiskPlugin, { ...azure, cachingMode: 'ReadOnly' }),
-      { uniqueName: `d.example/azure-disk/${azure.diskURI}`, fsType: 'ext4', readOnly: false },
+      caseOf(azureDiskPlugin, { ...azure, cachingMode: 'ReadOnly', readOnly: true }),
+      { uniqueName: `d.example/azure-disk/${azure.diskURI}`, fsType: 'ext4', readOnly: true },
     ],
     [
       'gce',
@@ -65,8 +65,8 @@ describe('identify', () => {
     ],
     [
       'cinder',
-      caseOf(cinderPlugin, { volumeID: id }),
-      { uniqueName: `d.example/cinder/${id}`, fsType: 'ext4', readOnly: false },
+      caseOf(cinderPlugin, { volumeID: id, readOnly: true }),
+      { uniqueName: `d.example/cinder/${id}`, fsType: 'ext4', readOnly: true },
     ],
     [
       'vsphere',

@@ -56,11 +56,10 @@ async function createAsk({ env }: FlockerOptions, signal: AbortSignal): Promise<
       throw new VolumeSetupError(`flocker: ${setting(name, path)} could not be read`, { cause });
     }
   };
-  const [ca, key, cert] = await Promise.all([
-    file('CA_FILE', '/etc/flocker/cluster.crt'),
-    file('CLIENT_KEY_FILE', '/etc/flocker/apiuser.key'),
-    file('CLIENT_CERT_FILE', '/etc/flocker/apiuser.crt'),
-  ]);
+  // One after the other, so that of several that are missing the same one is told each time.
+  const ca = await file('CA_FILE', '/etc/flocker/cluster.crt');
+  const key = await file('CLIENT_KEY_FILE', '/etc/flocker/apiuser.key');
+  const cert = await file('CLIENT_CERT_FILE', '/etc/flocker/apiuser.crt');
   const base = `https://${setting('HOST', 'localhost')}:${setting('PORT', '4523')}/v1`;
   return async (method, path, body) => {
     const url = new URL(`${base}${path}`);

@@ -63,6 +63,10 @@ describe('identify', () => {
       fsType: 'ext4',
       readOnly: false,
     });
+    expect(plugin.identify({ ...spec, readOnly: true, fsType: 'xfs' }, 'd.example')).toMatchObject({
+      fsType: 'xfs',
+      readOnly: true,
+    });
   });
 
   test.each<[Partial<ISCSIPersistentVolumeSource>, string]>([
@@ -146,8 +150,18 @@ describe('attach', () => {
     await using world = await createWorld({ [AT]: open });
     await expect(world.attach({ ...spec, lun: 7 })).rejects.toThrow(`${IQN} at ${AT} has no disk as LUN 7`);
     await expect(world.attach({ ...spec, iqn: 'iqn.2001-04.com.example:none' })).rejects.toThrow(
-      `the iSCSI portal ${AT} has no target iqn.2001-04.com.example:none`,
+      `the iSCSI portal ${AT} has no target iqn.2001-04.com.example:none, or none that is for this initiator (see initiatorName)`,
     );
+    await world.devices.write(
+      'db/initiatorname.iscsi',
+      '# mine\nInitiatorName=iqn.2001-04.com.example:node\n',
+    );
+    const other = { ...spec, iqn: 'iqn.2001-04.com.example:none' };
+    await expect(world.attach(other)).rejects.toThrow(
+      'is for the initiator iqn.2001-04.com.example:node (see',
+    );
+    const named = { ...other, initiatorName: 'iqn.2001-04.com.example:me' };
+    await expect(world.attach(named)).rejects.toThrow('is for the initiator iqn.2001-04.com.example:me (see');
     await expect(world.attach({ ...spec, targetPortal: '10.0.0.9' })).rejects.toThrow(
       'discovery at the iSCSI portal 10.0.0.9:3260 failed: iscsiadm ended with exit code 4',
     );
@@ -274,6 +288,29 @@ describe('initiatorName', () => {
     await world.plugin.detach?.(world.devices.saved[1] ?? {}, world.devices.services, never);
     expect(await readKernelFolder(world.devices.path('db/ifaces'))).toEqual([]);
   });
+});
+
+test('a disk that pods name by several interfaces and portals is left by all of them', async () => {
+  const second = '10.0.0.2:3260';
+  await using world = await createWorld({ [AT]: open, [second]: open });
+  const { devices, plugin } = world;
+  const attach = (wanted: ISCSIPersistentVolumeSource): Promise<string> =>
+    plugin.attach(wanted, { ...devices.services, saved: devices.saved.at(-1) }, devices.save, never);
+  await attach(spec);
+  await attach({ ...spec, initiatorName: 'iqn.2001-04.com.example:me' });
+  await attach({ ...spec, portals: [second] });
+  await attach(spec);
+  expect(await world.sessions()).toHaveLength(3);
+  const state = devices.saved.at(-1) ?? {};
+  expect([state['portals'], state['1.portals'], state['1.own'], state['2.iqn']]).toEqual([
+    `${AT} ${second}`,
+    AT,
+    'true',
+    undefined,
+  ]);
+  await world.detach();
+  expect(await world.sessions()).toEqual([]);
+  expect(await readKernelFolder(devices.path('db/ifaces'))).toEqual([]);
 });
 
 describe('editRecord', () => {

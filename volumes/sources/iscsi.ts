@@ -20,6 +20,7 @@ import {
   parsePortal,
   parseTarget,
   resolvePortals,
+  samePortal,
 } from '../iscsi/target.ts';
 import { VolumeSetupError } from '../setup-error.ts';
 import type { UndoState } from '../staging/contract.ts';
@@ -39,18 +40,53 @@ interface Place extends Peer {
   readonly own: boolean;
 }
 
-const stateOf = ({ iqn, iface, lun, portals, own }: Place): UndoState => ({
-  iqn,
-  iface,
-  lun: String(lun),
-  portals: portals.map(formatPortal).join(' '),
-  own: String(own),
-});
+/** Pods may name one disk by several interfaces, each with sessions of its own: `1.iface` is of the second place. */
+function stateOf(places: readonly Place[]): UndoState {
+  const entries = places.flatMap(({ iqn, iface, lun, portals, own }, index) => {
+    const state: UndoState = {
+      iqn,
+      iface,
+      lun: String(lun),
+      portals: portals.map(formatPortal).join(' '),
+      own: String(own),
+    };
+    return Object.entries(state).map(
+      ([key, value]) => [index === 0 ? key : `${index}.${key}`, value] as const,
+    );
+  });
+  return Object.fromEntries(entries);
+}
 
-function placeOf({ iqn = '', iface = '', lun = '', portals = '', own }: UndoState): Place | undefined {
+function placeOf(state: UndoState, prefix: string): Place | undefined {
+  const [iqn = '', iface = '', lun = '', portals = '', own = ''] = [
+    'iqn',
+    'iface',
+    'lun',
+    'portals',
+    'own',
+  ].map((key) => state[`${prefix}${key}`]);
   if (iqn === '' || iface === '' || lun === '' || portals === '') return undefined;
   const parsed = portals.split(' ').map((portal) => parsePortal('portal', portal));
   return { iqn, iface, lun: Number(lun), portals: parsed, own: own === 'true' };
+}
+
+function placesOf(state: UndoState): readonly Place[] {
+  const places: Place[] = [];
+  for (let index = 0; ; index++) {
+    const place = placeOf(state, index === 0 ? '' : `${index}.`);
+    if (place === undefined) return places;
+    places.push(place);
+  }
+}
+
+/** What there is to leave with the new place: its portals beside those that were reached before. Pure. */
+function withPlace(before: readonly Place[], place: Place): readonly Place[] {
+  const isSame = (one: Place): boolean =>
+    one.iqn === place.iqn && one.lun === place.lun && one.iface === place.iface;
+  const known = before.find(isSame);
+  if (known === undefined) return [...before, place];
+  const more = place.portals.filter((portal) => !known.portals.some((one) => samePortal(one, portal)));
+  return before.map((one) => (one === known ? { ...one, portals: [...one.portals, ...more] } : one));
 }
 
 async function readChap(spec: IscsiSpec, { objects, namespace }: DeviceServices): Promise<Chap> {
@@ -175,7 +211,7 @@ export function createIscsi({ databases }: IscsiOptions): DevicePlugin<'iscsi'> 
       const { iqn, lun } = target;
       const portals = await resolvePortals(target.portals);
       const place: Place = { iqn, lun, portals, iface: own ?? target.iface, own: own !== undefined };
-      await save(stateOf(place));
+      await save(stateOf(withPlace(placesOf(services.saved ?? {}), place)));
       const { initiatorName } = target;
       if (initiatorName !== undefined) {
         await portalsInUse.run(INTERFACES, () =>
@@ -195,20 +231,23 @@ export function createIscsi({ databases }: IscsiOptions): DevicePlugin<'iscsi'> 
     },
 
     async detach(state, services, signal) {
-      const place = placeOf(state);
-      if (place === undefined) return;
+      const places = placesOf(state);
+      if (places.length === 0) return;
       const { sys } = services.paths;
       const initiator = initiatorOf(services);
-      const sessions = sessionsOf(await listSessions(sys), place);
-      await removeDisks(services, await disksOf(sessions, place.lun), signal);
-      for (const portal of place.portals) {
-        await portalsInUse.run(lockOf(portal), () => leave(initiator, sys, place, portal, signal));
+      const sessions = await listSessions(sys);
+      const disks = await Promise.all(places.map((place) => disksOf(sessionsOf(sessions, place), place.lun)));
+      await removeDisks(services, disks.flat(), signal);
+      for (const place of places) {
+        for (const portal of place.portals) {
+          await portalsInUse.run(lockOf(portal), () => leave(initiator, sys, place, portal, signal));
+        }
+        if (!place.own) continue;
+        await portalsInUse.run(INTERFACES, async () => {
+          const used = (await listSessions(sys)).some(({ iface }) => iface === place.iface);
+          if (!used) await initiator.removeInterface(place.iface, signal);
+        });
       }
-      if (!place.own) return;
-      await portalsInUse.run(INTERFACES, async () => {
-        const used = (await listSessions(sys)).some(({ iface }) => iface === place.iface);
-        if (!used) await initiator.removeInterface(place.iface, signal);
-      });
     },
   };
 }

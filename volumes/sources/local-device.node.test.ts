@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
 import type { PersistentVolumeSpec, Pod } from '#api/schema/gen/core-v1.ts';
 import { createTestDisks, type TestDisks } from '../devices/test-disk.ts';
+import { takenDown } from '../devices/testing/taken-down.ts';
 import { createExpander } from '../expansion/expander.ts';
 import { createVolumeManager } from '../manager.ts';
 import { createTestHost, type TestHost, testPod } from '../test-host.ts';
@@ -58,13 +59,13 @@ describe('local with a block device', () => {
     expect(mounts.every(({ fsType, options }) => fsType === 'btrfs' && options.includes('noatime'))).toBe(
       true,
     );
-    await manager.unmountPod('uid-1');
+    await takenDown(manager, 'uid-1');
     expect(await readFile(join(other, 'f'), 'utf8')).toBe('kept');
-    await manager.unmountPod('uid-2');
+    await takenDown(manager, 'uid-2');
     expect(await t.mounts()).toEqual([]);
     const again = await pathOf(manager, testPod('uid-3', [CLAIM]));
     expect(await readFile(join(again, 'f'), 'utf8')).toBe('kept');
-    await manager.unmountPod('uid-3');
+    await takenDown(manager, 'uid-3');
   });
 
   test('is handed to the pod as it is', async () => {
@@ -76,7 +77,7 @@ describe('local with a block device', () => {
     expect((await stat(path)).rdev).toBe((await stat(disk.device)).rdev);
     await writeFile(path, 'raw');
     expect((await readFile(disk.device)).toString('latin1', 0, 3)).toBe('raw');
-    await manager.unmountPod('uid-1');
+    await takenDown(manager, 'uid-1');
     expect(await t.mounts()).toEqual([]);
   });
 
@@ -128,7 +129,7 @@ describe('local with a block device', () => {
     const manager = createVolumeManager({ ...t.host, expander });
     const pod = testPod('uid-1', [CLAIM]);
     expect(await sizeMib(await pathOf(manager, pod))).toBe(128);
-    await manager.unmountPod('uid-1');
+    await takenDown(manager, 'uid-1');
     await grow(320);
     const path = await pathOf(manager, pod);
     expect(await sizeMib(path)).toBe(320);
@@ -138,6 +139,6 @@ describe('local with a block device', () => {
     await manager.refreshPod(pod);
     await done.promise;
     expect(await sizeMib(path)).toBe(384);
-    await manager.unmountPod('uid-1');
+    await takenDown(manager, 'uid-1');
   });
 });

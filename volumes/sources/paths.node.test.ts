@@ -1,4 +1,4 @@
-/** `..` in every field of every source: refused, or nothing that a program is told or that is mounted leads anywhere else
+/** `..` in every field of every source (of CSI and claims: `paths-of-claims.node.test.ts`): refused, or nothing that a program is told or that is mounted leads anywhere else
  *  by it. */
 import { existsSync } from 'node:fs';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
@@ -8,9 +8,9 @@ import { createFlexDrivers } from '../flex/drivers.ts';
 import { createTestRequest, type TestRequest, testSecret } from '../network/test-request.ts';
 import type { SourceFields, SourceServices } from './source.ts';
 import { PERSISTENT_SOURCES, POD_SOURCES } from './table.ts';
+import { ESCAPES, replaced, textsIn } from './test-escapes.ts';
 import { testSpecs } from './test-specs.ts';
 
-const ESCAPES = ['../../../../escape', 'x/../../../../../escape', '/x/../../escape'];
 /** Longer than anything here takes; what waits for devices or servers has then told its programs what it has to. */
 const ENOUGH_MS = 150;
 
@@ -19,24 +19,6 @@ const PASSED_ON: Readonly<Record<string, string>> = {
   'flexVolume.fsType': 'an entry of the JSON that the driver reads',
   'flexVolume.options.path': 'an entry of the JSON that the driver reads',
 };
-
-/** Every text in a value, by its path. */
-function textsIn(value: unknown, path: string): readonly string[] {
-  if (typeof value === 'string') return [path];
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, inner]) => textsIn(inner, `${path}.${key}`));
-}
-
-/** A copy with another text at the path. */
-function replaced(value: unknown, [key = '', ...rest]: readonly string[], text: string): unknown {
-  if (Array.isArray(value))
-    return value.map((inner: unknown, index) =>
-      index === Number(key) ? (rest.length === 0 ? text : replaced(inner, rest, text)) : inner,
-    );
-  if (typeof value !== 'object' || value === null) return value;
-  const inner: unknown = Object.entries(value).find(([name]) => name === key)?.[1];
-  return { ...value, [key]: rest.length === 0 ? text : replaced(inner, rest, text) };
-}
 
 const FIELDS = Object.entries(testSpecs('/')).flatMap(([source, spec]) => textsIn(spec, source));
 

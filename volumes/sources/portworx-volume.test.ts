@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { PortworxVolumeSource } from '#api/schema/gen/core-v1.ts';
+import type { PortworxVolumeSource, ServicePort } from '#api/schema/gen/core-v1.ts';
 import { type Rest, type RestCall, RestError } from '../network/rest.ts';
 import { createTestRequest, mountInfo, type TestRequest } from '../network/test-request.ts';
 import { createPortworxVolume } from './portworx-volume.ts';
@@ -50,7 +50,9 @@ async function served(
     setUpIt: (spec = {}, more = {}) =>
       requested.setUp(plugin, { portworxVolume: { volumeID: 'vol-1', ...spec } }, more),
     async tearDown() {
-      const record = { source: 'portworxVolume', volumeName: 'data', state: { volumeID: 'vol-1' } };
+      // Nothing was kept of the port before there were several.
+      const state = requested.remembered.at(-1) ?? { volumeID: 'vol-1' };
+      const record = { source: 'portworxVolume', volumeName: 'data', state };
       await plugin.tearDown?.(record, dir, requested.request.services, requested.request.signal);
     },
   };
@@ -76,7 +78,7 @@ describe('portworxVolume', () => {
       seLinuxRelabel: false,
       changes: false,
     });
-    expect(requested.remembered[0]).toEqual({ volumeID: 'vol-1' });
+    expect(requested.remembered[0]).toEqual({ volumeID: 'vol-1', port: '9001' });
   });
 
   it('is read-only as the volume or the use of its claim says', async () => {
@@ -114,6 +116,37 @@ describe('portworxVolume', () => {
     await using requested = await served();
     await expect(requested.setUpIt({ volumeID })).rejects.toThrow('portworxVolume.volumeID');
     expect(requested.asked).toEqual([]);
+  });
+
+  it('asks at the port that the service object leads to, and where it asked before', async () => {
+    await using requested = await served();
+    const { services } = requested.request;
+    const withService = (
+      ports: ServicePort[],
+      more: Partial<SourceRequest> = {},
+    ): Partial<SourceRequest> => ({
+      ...more,
+      services: {
+        ...services,
+        objects: {
+          ...services.objects,
+          getSystemService: async (name) => (name === 'portworx-service' ? { spec: { ports } } : undefined),
+        },
+      },
+    });
+    const other = { name: 'other', port: 9002, targetPort: 17_002 };
+    await requested.setUpIt({}, withService([other, { name: 'api', port: 9001, targetPort: 17_001 }]));
+    await requested.tearDown();
+    await requested.setUpIt({}, withService([other]));
+    await requested.tearDown();
+    await requested.setUpIt({}, withService([{ port: 9001, targetPort: 'api' }]));
+    await requested.tearDown();
+    const before = async () => ({ volumeID: 'vol-1', port: '17001' });
+    await requested.setUpIt({}, withService([other], { remembered: before }));
+    const ports = requested.asked.map(({ url }) => new URL(url).port);
+    expect(ports.slice(0, 4)).toEqual(['17001', '17001', '17001', '17001']);
+    expect(new Set(ports.slice(4, 12))).toEqual(new Set(['9001']));
+    expect(ports.slice(12)).toEqual(['17001', '17001']);
   });
 
   it('is unmounted and detached by the service', async () => {

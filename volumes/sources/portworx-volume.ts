@@ -14,8 +14,9 @@ import {
   type UndoServices,
 } from './source.ts';
 
-/** The service listens on every node, on upstream's default port. */
-const SERVICE = 'http://127.0.0.1:9001';
+/** The service listens on every node: at this port, or where the service object of this name says that it leads to. */
+const PORT = 9001;
+const SERVICE = 'portworx-service';
 /** Names the driver to the service. */
 const USER_AGENT = 'pxd-sched/v1';
 
@@ -29,10 +30,33 @@ interface Action {
   readonly mount_path?: string;
 }
 
+/** A volume, and the port at which the service of this node is asked for it. */
+interface Target {
+  readonly volumeID: string;
+  readonly port: number;
+}
+
+const isPort = (port: unknown): port is number =>
+  typeof port === 'number' && Number.isInteger(port) && port > 0 && port < 65_536;
+
+/** The port as it was found before, or as the service object says it now. */
+async function findPort({ services, remembered }: SourceRequest): Promise<number> {
+  const before = Number((await remembered?.())?.['port']);
+  if (isPort(before)) return before;
+  const service = await services.objects.getSystemService?.(SERVICE);
+  const target = service?.spec?.ports?.find(({ port }) => port === PORT)?.targetPort;
+  return isPort(target) ? target : PORT;
+}
+
 /** @throws RestError with what the service said */
-async function act(rest: Rest, volumeID: string, action: Action, signal: AbortSignal): Promise<void> {
+async function act(
+  rest: Rest,
+  { volumeID, port }: Target,
+  action: Action,
+  signal: AbortSignal,
+): Promise<void> {
   const answer = await rest({
-    url: `${SERVICE}/v1/osd-volumes/${encodeURIComponent(volumeID)}`,
+    url: `http://127.0.0.1:${port}/v1/osd-volumes/${encodeURIComponent(volumeID)}`,
     method: 'PUT',
     headers: { 'user-agent': USER_AGENT },
     body: { action },
@@ -57,10 +81,11 @@ async function setUp(rest: Rest, spec: PortworxVolumeSource, request: SourceRequ
     throw new VolumeSetupError(`portworxVolume.volumeID ${JSON.stringify(volumeID)} is not a name`);
   }
   const dir = request.dir('portworx-volume');
-  await request.remember({ volumeID });
+  const target: Target = { volumeID, port: await findPort(request) };
+  await request.remember({ volumeID, port: String(target.port) });
   await ensureMounted(services, dir, async () => {
-    await act(rest, volumeID, { attach: ON }, signal);
-    await act(rest, volumeID, { mount: ON, mount_path: dir }, signal);
+    await act(rest, target, { attach: ON }, signal);
+    await act(rest, target, { mount: ON, mount_path: dir }, signal);
   });
   checkFsType(fsType, (await mountAt(services.mounter, dir))?.fsType ?? '');
   const readOnly = request.readOnly || spec.readOnly === true;
@@ -74,14 +99,14 @@ async function setUp(rest: Rest, spec: PortworxVolumeSource, request: SourceRequ
 /** Unmounts by the service, and detaches unless the node has the volume mounted elsewhere. */
 async function tearDown(
   rest: Rest,
-  volumeID: string,
+  target: Target,
   dir: string,
   { mounter }: UndoServices,
   signal: AbortSignal,
 ): Promise<void> {
   const mounted = await mountAt(mounter, dir);
   if (mounted !== undefined) {
-    await act(rest, volumeID, { mount: OFF, mount_path: dir }, signal);
+    await act(rest, target, { mount: OFF, mount_path: dir }, signal);
     const others = await mounter.list();
     if (
       others.some(({ source, mountPoint }) => source === mounted.source && mountPoint !== mounted.mountPoint)
@@ -90,7 +115,7 @@ async function tearDown(
     }
   }
   try {
-    await act(rest, volumeID, { attach: OFF }, signal);
+    await act(rest, target, { attach: OFF }, signal);
   } catch (thrown) {
     // It was detached already, or is gone.
     if (thrown instanceof RestError && /detached|not attached|not found/i.test(thrown.message)) return;
@@ -106,14 +131,14 @@ export function createPortworxVolume(rest: Rest = callRest): SourcePlugin {
       summary: 'A volume that the Portworx service of the node mounts.',
       use: 'both',
       notes: [
-        'The service has to listen on port 9001 of the node.',
+        'The service is asked on this node: at port 9001, or at the one that port 9001 of the service object portworx-service leads to.',
         'Portworx makes the file system: a volume that has another than fsType is refused.',
       ],
     },
     (spec, request) => setUp(rest, spec, request),
     {
-      tearDown: (record, dir, services, signal) =>
-        tearDown(rest, record.state['volumeID'] ?? '', dir, services, signal),
+      tearDown: ({ state: { volumeID = '', port } }, dir, services, signal) =>
+        tearDown(rest, { volumeID, port: Number(port ?? PORT) }, dir, services, signal),
     },
   );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Volume } from '#api/schema/gen/core-v1.ts';
-import { eventually } from '../../testing/wait.ts';
+import { takenDown } from '../devices/testing/taken-down.ts';
 import { createMounter, type Mounter } from '../mounter.ts';
 import type { RunProgram } from '../programs/contract.ts';
 import { createRunProgram } from '../programs/run-program.ts';
@@ -92,16 +92,6 @@ async function expectNothingLeft(stage: TestStage): Promise<void> {
   await stage.detached('raw');
 }
 
-/** Takes the pod's volumes down. Others of this machine, such as a container that starts, may have a disk for a moment
- *  after its last mount is gone; then it is not detached yet. */
-async function unmounted(manager: VolumeManager, podUID: string): Promise<void> {
-  await eventually(async () => {
-    manager.retryPod(podUID);
-    await manager.unmountPod(podUID);
-    return true;
-  });
-}
-
 /** The mounts of the pod with `ro` or `rw`. */
 async function mountAgain(stage: TestStage, manager: VolumeManager): Promise<readonly string[]> {
   await manager.mountPod(pod, never);
@@ -109,13 +99,14 @@ async function mountAgain(stage: TestStage, manager: VolumeManager): Promise<rea
   return mounts.map(({ mountPoint, options }) => `${mountPoint} ${options[0]}`).toSorted();
 }
 
-describe('an agent that ends between any two steps of staged volumes', () => {
+// Every step is a run of its own, with disks that are formatted: tens of seconds on a busy machine.
+describe('an agent that ends between any two steps of staged volumes', { timeout: 180_000 }, () => {
   test('finds exactly the desired mounts after the next start, and none after the pod is gone', async () => {
     await using stage = await createStage();
     const desired = await mountAgain(stage, stage.manager());
     expect(desired).toHaveLength(4);
     expect(desired.filter((line) => line.endsWith(' ro'))).toHaveLength(1);
-    await unmounted(stage.manager(), 'p1');
+    await takenDown(stage.manager(), 'p1');
     await expectNothingLeft(stage);
     for (let nth = 1, failed = true; failed; nth += 1) {
       const ending = endingAt(nth);
@@ -126,7 +117,7 @@ describe('an agent that ends between any two steps of staged volumes', () => {
       await next.recover(never);
       const again = nth % 2 === 0 ? await mountAgain(stage, next) : desired;
       expect(again).toEqual(desired);
-      await unmounted(next, 'p1');
+      await takenDown(next, 'p1');
       await expectNothingLeft(stage);
       expect(await next.podsOnDisk()).toEqual([]);
     }
@@ -142,7 +133,7 @@ describe('an agent that ends between any two steps of staged volumes', () => {
       failed = ending.failed();
       expect(thrown instanceof VolumeError).toBe(failed);
       const next = stage.manager();
-      for (const uid of await next.podsOnDisk()) await unmounted(next, uid);
+      for (const uid of await next.podsOnDisk()) await takenDown(next, uid);
       await next.recover(never);
       await expectNothingLeft(stage);
       expect(await next.podsOnDisk()).toEqual([]);

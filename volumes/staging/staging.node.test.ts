@@ -6,6 +6,7 @@ import type { Logger } from '#api/kit/logger.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import type { Pod, Volume } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { takenDown } from '../devices/testing/taken-down.ts';
 import { createMounter } from '../mounter.ts';
 import { detachBeneath } from '../teardown.ts';
 import { testPod } from '../test-host.ts';
@@ -50,10 +51,10 @@ describe('a staged volume', () => {
     expect(statSync(join(stage.t.rootDir, PLUGIN_DIR, (await stage.staged())[0] ?? '')).mode & 0o777).toBe(
       0o700,
     );
-    await manager.unmountPod('p1');
-    await manager.unmountPod('p2');
+    await takenDown(manager, 'p1');
+    await takenDown(manager, 'p2');
     expect(readFileSync(join(volumes[2]?.hostPath ?? '', 'f'), 'utf8')).toBe('shared');
-    await manager.unmountPod('p3');
+    await takenDown(manager, 'p3');
     expect(await stage.mountPoints()).toEqual([]);
     await stage.detached('d');
     expect(await stage.staged()).toEqual([]);
@@ -71,9 +72,9 @@ describe('a staged volume', () => {
     await mountOne(next, testPod('p1', [claim('d')]));
     expect(await stage.mountPoints()).toEqual(before);
     stage.t.claims.clear();
-    await next.unmountPod('p2');
+    await takenDown(next, 'p2');
     expect(await stage.staged()).toHaveLength(1);
-    await stage.manager().unmountPod('p1');
+    await takenDown(stage.manager(), 'p1');
     expect(await stage.mountPoints()).toEqual([]);
     await stage.detached('d');
     expect(await stage.staged()).toEqual([]);
@@ -101,11 +102,11 @@ describe('a staged volume', () => {
     const next = stage.manager();
     const enough = new AbortController();
     const recovering = next.recover(enough.signal);
-    await next.unmountPod('unknown');
+    await takenDown(next, 'unknown');
     expect(await stage.mountPoints()).toHaveLength(2);
     enough.abort(new Error('the test is over'));
     await recovering;
-    await next.unmountPod('p1');
+    await takenDown(next, 'p1');
     await next.recover(never);
     expect(await stage.mountPoints()).toEqual([]);
     await stage.detached('d');
@@ -157,9 +158,9 @@ describe('a raw device', () => {
     expect(readFileSync(second.hostPath).subarray(0, 9).toString()).toBe('raw bytes');
     await mountOne(stage.manager(), rawPod('p1', 'd'));
     expect(await stage.mountPoints()).toHaveLength(2);
-    await manager.unmountPod('p1');
+    await takenDown(manager, 'p1');
     expect(await stage.loops('d')).toHaveLength(1);
-    await manager.unmountPod('p2');
+    await takenDown(manager, 'p2');
     expect(await stage.mountPoints()).toEqual([]);
     await stage.detached('d');
     expect(await stage.staged()).toEqual([]);
@@ -203,8 +204,8 @@ describe('a raw device', () => {
     await mountOne(manager, rawPod('p1', 'd'));
     const inline: Volume = { name: 'd', photonPersistentDisk: { pdID: 'd' } };
     await expect(manager.mountPod(testPod('p2', [inline]), never)).rejects.toThrow('as a raw device');
-    await manager.unmountPod('p2');
-    await manager.unmountPod('p1');
+    await takenDown(manager, 'p2');
+    await takenDown(manager, 'p1');
     expect(await stage.staged()).toEqual([]);
   });
 });
@@ -228,7 +229,7 @@ describe('records that cannot be used', () => {
     const next = stage.manager(undefined, {}, { log });
     await next.recover(never);
     await mountOne(next, testPod('p2', [claim('e')]));
-    for (const uid of ['p1', 'p2', 'p9']) await next.unmountPod(uid);
+    for (const uid of ['p1', 'p2', 'p9']) await takenDown(next, uid);
     expect(told.toSorted()).toEqual([
       'Record of a staged volume could not be read',
       'Volume record could not be read',

@@ -237,7 +237,7 @@ export interface AgentConfig {
   readonly registerSchedulable: boolean;
   /** Identity of the machine for the cloud provider. */
   readonly providerID: string;
-  /** Name of the cloud provider. */
+  /** Name of the cloud provider: `external` where a program elsewhere makes the node complete; by `aws`, `azure`, `gce` and `openstack` the node tells how many of their disks it can have. */
   readonly cloudProvider: string;
   /** Configuration file of the cloud provider. */
   readonly cloudConfig: string;

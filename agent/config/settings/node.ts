@@ -152,8 +152,8 @@ export const NODE_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '',
     flags: [{ name: 'cloud-provider', deprecated: 'removal', inSpec: true }],
-    acted: false,
-    help: 'Name of the cloud provider.',
+    acted: true,
+    help: 'Name of the cloud provider: `external` where a program elsewhere makes the node complete; by `aws`, `azure`, `gce` and `openstack` the node tells how many of their disks it can have.',
   },
   {
     key: 'cloudConfig',

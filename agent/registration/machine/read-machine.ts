@@ -74,9 +74,10 @@ async function fileSystemBytes(path: string): Promise<{ readonly rootBytes?: num
  *  each time. Source: upstream's machine info, release 1.24. */
 const HARDWARE_MS = 300_000;
 
-type Hardware = Omit<MachineFacts, 'network'>;
+export type Hardware = Omit<MachineFacts, 'network'>;
 
-async function readHardware(options: MachineReaderOptions): Promise<Hardware> {
+/** What does not change while nobody works on the machine. */
+export async function readHardware(options: MachineReaderOptions): Promise<Hardware> {
   const { rootDir, base = '/', machineIdFiles = MACHINE_ID_FILES, bootIdFiles = BOOT_ID_FILES } = options;
   const read: ReadText = (path) => readFile(join(base, path), 'utf8').catch(() => '');
   const [online, meminfo, hugePages, root, machineID, systemID, bootID, osRelease, appArmor] =

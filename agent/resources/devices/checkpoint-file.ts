@@ -8,12 +8,15 @@ import { type Checkpoint, formatCheckpoint, parseCheckpoint } from './checkpoint
 const NOTHING: Checkpoint = { entries: [], registered: new Map() };
 
 /** What an earlier agent left; nothing when it left nothing that can be believed. */
-export async function readCheckpoint(log: Logger, path: string): Promise<Checkpoint> {
+export async function readCheckpoint(
+  log: Logger,
+  path: string,
+): Promise<Checkpoint & { readonly isMissing?: true }> {
   try {
     return parseCheckpoint(await readFile(path, 'utf8'));
   } catch (thrown) {
     const err = asError(thrown);
-    if ('code' in err && err.code === 'ENOENT') return NOTHING;
+    if ('code' in err && err.code === 'ENOENT') return { ...NOTHING, isMissing: true };
     log.warn({ err, path }, 'Checkpoint of devices can not be used; who has which is not known');
     return NOTHING;
   }

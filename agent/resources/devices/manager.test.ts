@@ -106,7 +106,10 @@ describe('createDeviceManager', () => {
       capacity: { [GPU]: '2' },
       allocatable: { [GPU]: '1' },
       removed: [],
+      forgotten: true,
     });
+    manager.told?.();
+    expect(manager.resources?.()).not.toHaveProperty('forgotten');
     plugin.tell('a b c');
     expect(manager.resources?.()).toMatchObject({ allocatable: { [GPU]: '3' } });
     expect(changes).toBe(2);
@@ -193,7 +196,7 @@ describe('createDeviceManager', () => {
     again.end();
     await clock.advance(0);
     await clock.advance(5 * 60_000);
-    expect(manager.resources?.()).toEqual({ capacity: {}, allocatable: {}, removed: [GPU] });
+    expect(manager.resources?.()).toMatchObject({ capacity: {}, allocatable: {}, removed: [GPU] });
     manager.stop();
     await manager.saved();
   });

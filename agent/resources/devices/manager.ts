@@ -57,6 +57,7 @@ export async function createDeviceManager(
   const log = given.log.child({ component: 'devices' });
   const before = await readCheckpoint(log, checkpointPath);
   const stock = createStock(before.registered.keys());
+  let isFresh = before.isMissing === true;
   const bookings = createBookings(before.entries);
   const listeners = new Set<() => void>();
   const healthy = (resource: string): readonly Device[] =>
@@ -95,7 +96,13 @@ export async function createDeviceManager(
       if (bookings.release(podUID)) file.touch();
     },
     grant: (request) => grantDevices(parts, request),
-    resources: () => stock.figures(),
+    resources: () => ({ ...stock.figures(), ...(isFresh ? { forgotten: true } : {}) }),
+    told() {
+      if (!isFresh) return;
+      isFresh = false;
+      // There from now on, though it may say nothing: only a node that lost it begins anew.
+      file.touch();
+    },
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

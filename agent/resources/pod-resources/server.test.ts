@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
+import { createMetricsRegistry } from '#api/kit/metrics.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { createPodResourcesClient } from '#cri/client/pod-resources.ts';
 import { createTempDir } from '../../../testing/temp.ts';
@@ -34,19 +35,24 @@ const SOURCES: PodResourceSources = {
 /** Serves for as long as the work takes. */
 async function serving(
   allocatable: boolean,
-  work: (path: string, advance: (ms: number) => Promise<void>) => Promise<void>,
+  work: (path: string, advance: (ms: number) => Promise<void>, told: () => string) => Promise<void>,
 ): Promise<void> {
+  const registry = createMetricsRegistry();
   await using dir = await createTempDir('na-pr-');
   const path = join(dir.path, 'a.sock');
   const clock = createFakeClock();
   const stop = new AbortController();
   const running = runPodResources(
-    { clock, log: silentLogger, sources: SOURCES },
+    { clock, log: silentLogger, sources: SOURCES, registry },
     { path, allocatable },
     stop.signal,
   );
   await eventually(async () => (await createPodResourcesClient(path).list({})).podResources.length > 0);
-  await work(path, (ms) => clock.advance(ms));
+  await work(
+    path,
+    (ms) => clock.advance(ms),
+    () => registry.text(),
+  );
   stop.abort();
   await running;
 }
@@ -75,19 +81,26 @@ describe('runPodResources', () => {
     }));
 
   test('tells devices alone in the first version', () =>
-    serving(true, async (path) => {
+    serving(true, async (path, _, told) => {
       const [pod] = (await createPodResourcesClient(path, 'v1alpha1').list({})).podResources;
       expect(pod?.containers[0]).toMatchObject({
         cpuIds: [],
         memory: [],
         devices: [{ deviceIds: ['a'] }, {}],
       });
+      for (const what of ['requests_total', 'requests_list']) {
+        expect(told()).toContain(`pod_resources_endpoint_${what}{server_api_version="v1alpha1"} 1\n`);
+      }
     }));
 
   test('does not tell what there is where the gate is off', () =>
-    serving(false, async (path) => {
+    serving(false, async (path, _, told) => {
       const asked = createPodResourcesClient(path).getAllocatableResources({});
       await expect(asked).rejects.toMatchObject({ reason: 'Unimplemented' });
+      const name = 'pod_resources_endpoint';
+      expect(told()).toContain(`${name}_requests_get_allocatable{server_api_version="v1"} 1\n`);
+      expect(told()).toContain(`${name}_errors_get_allocatable{server_api_version="v1"} 1\n`);
+      expect(told()).not.toContain(`${name}_errors_list{`);
     }));
 
   test('refuses who asks too often', () =>

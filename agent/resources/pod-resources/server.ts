@@ -4,14 +4,17 @@ import { join } from 'node:path';
 import { createMessageTypes } from '#api/codec/protobuf/message.ts';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';
 import { CallRefusal, type ServedService, serveSocket } from '#cri/server/serve-socket.ts';
 import type { PodResourceSources } from './answers.ts';
+import { createPodResourcesMetrics, type PodResourcesCall, type PodResourcesMetrics } from './metrics.ts';
 
 export interface PodResourcesDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly sources: PodResourceSources;
+  readonly registry: MetricsRegistry;
 }
 
 export interface PodResourcesOptions {
@@ -29,17 +32,24 @@ export const podResourcesSocket = (rootDir: string, agentName: string): string =
 async function loadServices(
   { clock, sources }: PodResourcesDeps,
   { allocatable }: PodResourcesOptions,
+  metrics: PodResourcesMetrics,
 ): Promise<readonly ServedService[]> {
   const { podResourcesRpcs } = await import('#cri/client/pod-resources.ts');
   const { default: tables } = await import('#cri/data/node-protos.json', { with: { type: 'json' } });
   const { allocatableAnswer, listAnswer, oldListAnswer } = await import('./answers.ts');
   const types = createMessageTypes(tables['podresources/v1']);
   const bucket = createTokenBucket(clock, RATE);
-  const limited = (answer: () => object) => (): object => {
-    if (!bucket.tryTake()) throw new CallRefusal('ResourceExhausted', 'rejected by rate limit');
-    return answer();
+  const served = (version: string, call: PodResourcesCall, answer: () => object) => (): object => {
+    metrics.asked(version, call);
+    try {
+      if (!bucket.tryTake()) throw new CallRefusal('ResourceExhausted', 'rejected by rate limit');
+      return answer();
+    } catch (thrown) {
+      metrics.failed(version, call);
+      throw thrown;
+    }
   };
-  const getAllocatableResources = limited(() => {
+  const getAllocatableResources = served('v1', 'get_allocatable', () => {
     if (!allocatable) throw new CallRefusal('Unimplemented', 'GetAllocatableResources is switched off');
     return allocatableAnswer(sources);
   });
@@ -47,12 +57,12 @@ async function loadServices(
     {
       types,
       rpcs: podResourcesRpcs('v1'),
-      methods: { list: limited(() => listAnswer(sources)), getAllocatableResources },
+      methods: { list: served('v1', 'list', () => listAnswer(sources)), getAllocatableResources },
     },
     {
       types,
       rpcs: podResourcesRpcs('v1alpha1'),
-      methods: { list: limited(() => oldListAnswer(sources)) },
+      methods: { list: served('v1alpha1', 'list', () => oldListAnswer(sources)) },
     },
   ];
 }
@@ -69,8 +79,9 @@ export async function runPodResources(
     if (signal.aborted) resolve();
     signal.addEventListener('abort', () => resolve(), { once: true });
   });
+  const metrics = createPodResourcesMetrics(deps.registry);
   try {
-    const server = await serveSocket({ log, load: () => loadServices(deps, options) }, path);
+    const server = await serveSocket({ log, load: () => loadServices(deps, options, metrics) }, path);
     await ended;
     await server.close();
   } catch (err) {

@@ -26,8 +26,8 @@ export interface MetricsDeps {
   readonly probes: () => readonly ProbeCount[];
   /** Images that were removed since the start. */
   readonly collectedImages: () => readonly CollectedImages[];
-  /** Metrics of those who hand out processors, memory and devices, as text. */
-  readonly resources: () => string;
+  /** What the agent's other parts have counted, as text. */
+  readonly counted: () => string;
 }
 
 export interface MetricsOptions {
@@ -143,7 +143,7 @@ export function metricsEndpoint(deps: MetricsDeps, options: MetricsOptions): Nod
         case '': {
           const summary = await summaryOf(deps);
           const { prefix } = options;
-          const ofNode = registry.text() + deps.resources();
+          const ofNode = registry.text() + deps.counted();
           return answer(ofNode + volumeMetrics(summary, prefix) + logMetrics(summary, prefix));
         }
         case 'resource':

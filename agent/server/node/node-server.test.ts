@@ -108,7 +108,7 @@ async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
     setVerbosity: (verbosity) => void verbosities.push(verbosity),
     probes: () => [],
     collectedImages: () => [{ reason: 'space', images: 2, bytes: 300 }],
-    resources: () => 'held 1\n',
+    counted: () => 'held 1\n',
   };
   const server = await startNodeServer(deps, { ...options, ...more });
   servers.push(server);

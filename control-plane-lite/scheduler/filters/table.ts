@@ -1,4 +1,5 @@
 /** All filters, in the order in which a node is asked: the first that refuses says why. */
+import { attachLimits } from './attach-limits.ts';
 import type { Filter } from './filter.ts';
 import { hostPorts } from './host-ports.ts';
 import { nodeAffinity } from './node-affinity.ts';
@@ -19,6 +20,7 @@ export const FILTERS: readonly Filter[] = [
   nodeAffinity,
   hostPorts,
   resources,
+  ...attachLimits,
   volumeLimits,
   volumes,
   topologySpread,

@@ -19,6 +19,8 @@ import { type Closing, isWatching, runClient, type Workload, writeToAll } from '
 export interface RunOptions {
   readonly clients: number;
   readonly forMs: number;
+  /** A busy machine goes on until there are so many gets and lists, or for some times as long. */
+  readonly atLeast: number;
   readonly seed: number;
   /** Makes servers fail meanwhile; when it ends, all of them work. */
   readonly chaos?: () => Promise<void>;
@@ -33,9 +35,12 @@ export interface Run {
 const NAMESPACES = ['history-a', 'history-b'];
 /** Time for the last watches to see what was written before, in ms. */
 const LATE_MS = 10_000;
+/** Of a busy machine: so many times as long, with a look so often, in ms. */
+const LONGEST = 4;
+const LOOK_MS = 500;
 
 export async function runHistory(servers: readonly Server[], options: RunOptions): Promise<Run> {
-  const { clients, forMs, seed, chaos } = options;
+  const { clients, seed, chaos } = options;
   const [server] = servers;
   if (server === undefined) throw new Error('no server');
   for (const name of NAMESPACES)
@@ -61,11 +66,11 @@ export async function runHistory(servers: readonly Server[], options: RunOptions
     signal: stop.signal,
     closing,
   };
-  const timer = setTimeout(() => stop.abort(), forMs);
+  const timer = stopInTime(options, notes, stop);
   const all = Promise.all(Array.from({ length: clients }, (_, index) => runClient(work, index)));
   // A client that fails ends the run.
   await Promise.race([Promise.all([once(stop.signal, 'abort'), closing.allOpen, chaos?.()]), all]);
-  clearTimeout(timer);
+  timer.cancel();
   await writeToAll(work);
   const end = notes.newest;
   await Promise.all(witnesses.map((witness) => witness.until(end, closing.late)));
@@ -73,6 +78,21 @@ export async function runHistory(servers: readonly Server[], options: RunOptions
   await all;
   await Promise.all(witnesses.map((witness) => witness.stop()));
   return { history: historyOf(notes, witnesses, { seed, before, end }), surprises: notes.surprises };
+}
+
+function stopInTime(
+  { forMs, atLeast }: RunOptions,
+  notes: Workload['notes'],
+  stop: AbortController,
+): { readonly cancel: () => void } {
+  const lastMs = performance.now() + LONGEST * forMs;
+  const look = (): void => {
+    const least = Math.min(notes.gets.length, notes.listings.length);
+    if (least >= atLeast || performance.now() > lastMs) stop.abort();
+    else timer = setTimeout(look, LOOK_MS);
+  };
+  let timer = setTimeout(look, forMs);
+  return { cancel: () => clearTimeout(timer) };
 }
 
 interface State {

@@ -1,13 +1,12 @@
 /** The server as its users start it: a process, flags in, lines and an exit code out. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { join } from 'node:path';
 import { Agent, request } from 'undici';
 import { API_ALONE } from '#plane/testing/test-plane.ts';
+import { testProgram } from '../../../testing/programs.ts';
 import { eventually } from '../../../testing/wait.ts';
 import { type Credentials, credentialsIn } from '../fuzz/plane-child.ts';
 
-/** The program's source; the bundle has one of its own. */
-export const SOURCE: string = join(import.meta.dirname, '..', '..', '..', 'control-plane-lite', 'bin.ts');
+const PROGRAM = testProgram('control-plane-lite', 'control-plane-lite/bin.ts');
 
 /** What tests look for in an answer: an object, a list or a Status. */
 export interface Body {
@@ -67,7 +66,7 @@ function start(argv: readonly string[], entry: string): Child {
 }
 
 /** Runs a command to its end. */
-export const runProgram = (argv: readonly string[], entry: string = SOURCE): Promise<Ended> =>
+export const runProgram = (argv: readonly string[], entry: string = PROGRAM): Promise<Ended> =>
   start(argv, entry).ended;
 
 /** Starts a server on a free port of loopback, unless flags say otherwise; resolves when it is ready. Of it only the API runs, unless flags name controllers.
@@ -75,7 +74,7 @@ export const runProgram = (argv: readonly string[], entry: string = SOURCE): Pro
 export async function startProgram(
   dir: string,
   flags: readonly string[] = [],
-  entry: string = SOURCE,
+  entry: string = PROGRAM,
 ): Promise<Program> {
   const gives = (name: string): boolean => flags.some((flag) => flag.startsWith(name));
   const own = [

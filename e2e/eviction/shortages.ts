@@ -1,0 +1,214 @@
+/** What uses a node up, and what has to become of it: the same pods on any machine, whatever its version of cgroups and
+ *  whoever makes them. */
+import { expect } from 'vitest';
+import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
+import { eventually } from '../../testing/wait.ts';
+
+/** A node that can run short. Pods have the names by which they were made. */
+export interface ShortNode {
+  run(pod: Pod): Promise<void>;
+  /** Waits until the pod has said so. */
+  said(pod: string, text: string): Promise<void>;
+  pods(): Promise<readonly Pod[]>;
+  events(): Promise<readonly Event[]>;
+  /** How long and how often it is looked at. */
+  readonly looks: { readonly timeoutMs: number; readonly intervalMs: number };
+}
+
+/** One thing of which there is too little, when a pod has taken it. */
+export interface Shortage {
+  /** Of the pod. */
+  readonly name: string;
+  /** What the pod does. */
+  readonly takes: string;
+  /** What the node tells when it runs short, and when it is not short any more. */
+  readonly begins: string;
+  readonly ends: string;
+  /** What the pod is told. */
+  readonly message: RegExp;
+}
+
+const TOOK_IT = 'took it';
+const STAY = `echo ${TOOK_IT}; trap exit TERM; while :; do sleep 1000 & wait $!; done`;
+const DISK = { begins: 'NodeHasDiskPressure', ends: 'NodeHasNoDiskPressure' } as const;
+const isFull = (what: string): RegExp =>
+  new RegExp(`^The node was low on resource: ${what}\\. Threshold quantity: \\S+, available: \\S+\\.`);
+
+const files = (count: number): string =>
+  `cd /data; i=0; while [ $i -lt ${count} ]; do i=$((i+1)); : >$i; done`;
+
+/** A pod that takes so many MiB of the disk that volumes lie on. */
+export const fills = (name: string, mebibytes: number): Shortage => ({
+  name,
+  takes: `head -c ${mebibytes}m /dev/zero >/data/x`,
+  ...DISK,
+  message: isFull('ephemeral-storage'),
+});
+
+/** A pod that makes so many files. */
+export const litters = (name: string, count: number): Shortage => ({
+  name,
+  takes: files(count),
+  ...DISK,
+  message: isFull('inodes'),
+});
+
+/** A pod that has so many processes. */
+export const forks = (name: string, count: number): Shortage => ({
+  name,
+  takes: `i=0; while [ $i -lt ${count} ]; do i=$((i+1)); sleep 1000 & done`,
+  begins: 'NodeHasInsufficientPID',
+  ends: 'NodeHasSufficientPID',
+  message: isFull('pids'),
+});
+
+/** The small disk of the root directory. */
+export const SMALL_DISK = { mebibytes: 64, inodes: 3000 } as const;
+const GRACE_S = 3;
+export const DISK_GRACE_MS: number = GRACE_S * 1000 - 100;
+
+/** With the small disk: it is short by the second and third of these pods, and wants to be without both. */
+export const DISK_FLAGS: readonly string[] = [
+  '--eviction-soft=nodefs.available<35Mi',
+  `--eviction-soft-grace-period=nodefs.available=${GRACE_S}s`,
+  '--eviction-minimum-reclaim=nodefs.available=14Mi',
+];
+export const DISK_TAKERS: readonly Shortage[] = [fills('second', 15), fills('greedy', 20)];
+export const INODES_THRESHOLD = 'nodefs.inodesFree<30%';
+export const INODES_TAKERS: readonly Shortage[] = [litters('files', 2300)];
+
+/** Takes a little of everything, and is none of those that have to end. */
+export const MODEST: Pick<Shortage, 'name' | 'takes'> = {
+  name: 'modest',
+  takes: `head -c 5m /dev/zero >/data/x; ${files(100)}`,
+};
+
+/** It does not come back when nothing is short any more, and takes it all again. */
+function podThat({ name, takes }: Pick<Shortage, 'name' | 'takes'>): Pod {
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name },
+    spec: {
+      hostNetwork: true,
+      restartPolicy: 'Never',
+      terminationGracePeriodSeconds: 1,
+      volumes: [{ name: 'data', emptyDir: {} }],
+      containers: [
+        {
+          name: 'c',
+          image: 'local/busybox:1',
+          command: ['sh', '-c', `${takes}; ${STAY}`],
+          volumeMounts: [{ name: 'data', mountPath: '/data' }],
+        },
+      ],
+    },
+  };
+}
+
+/** Runs the pod, and waits until it has what it takes. */
+export async function takesIt(node: ShortNode, who: Pick<Shortage, 'name' | 'takes'>): Promise<void> {
+  await node.run(podThat(who));
+  await node.said(who.name, TOOK_IT);
+}
+
+const byTime = (one: Event, other: Event): number =>
+  Date.parse(one.firstTimestamp ?? '') - Date.parse(other.firstTimestamp ?? '');
+
+/** Names of pods in the order in which they were evicted. */
+export async function evicted(node: ShortNode): Promise<readonly string[]> {
+  const events = (await node.events()).filter(({ reason }) => reason === 'Evicted');
+  return events.toSorted(byTime).map(({ involvedObject }) => involvedObject?.name ?? '');
+}
+
+/** How often the node has told this so far. */
+async function timesTold(node: ShortNode, reason: string): Promise<number> {
+  const told = (await node.events()).filter(
+    (event) => event.involvedObject?.kind === 'Node' && event.reason === reason,
+  );
+  return told.reduce((sum, { count = 1 }) => sum + count, 0);
+}
+
+/** Waits until the node has told of the shortage, and of its end, once more than before.
+ *  @returns a function that waits */
+export async function conditionOf(
+  node: ShortNode,
+  { begins, ends }: Pick<Shortage, 'begins' | 'ends'>,
+): Promise<{ readonly begins: () => Promise<void>; readonly ends: () => Promise<void> }> {
+  const tells = async (reason: string): Promise<() => Promise<void>> => {
+    const before = await timesTold(node, reason);
+    return async () => {
+      const what = `the node tells ${reason}`;
+      await eventually(async () => (await timesTold(node, reason)) > before, { ...node.looks, what });
+    };
+  };
+  return { begins: await tells(begins), ends: await tells(ends) };
+}
+
+/** Waits until the pod was evicted. */
+export function isGivenUp(node: ShortNode, name: string): Promise<Pod> {
+  return eventually(
+    async () => {
+      const pod = (await node.pods()).find(({ metadata }) => metadata?.name === name);
+      if (pod?.status?.phase === 'Failed' && pod.status.reason === 'Evicted') return pod;
+      throw new Error(`it is ${JSON.stringify(pod?.status)}`);
+    },
+    { ...node.looks, what: `${name} is evicted` },
+  );
+}
+
+/** Time from the node's word to the end of the pod, in ms. */
+async function timeLeft(node: ShortNode, reason: string, pod: string): Promise<number> {
+  const all = await node.events();
+  const told = all.find((event) => event.involvedObject?.kind === 'Node' && event.reason === reason);
+  const ended = all.find((event) => event.involvedObject?.name === pod && event.reason === 'Evicted');
+  return Date.parse(ended?.firstTimestamp ?? '') - Date.parse(told?.lastTimestamp ?? '');
+}
+
+/** The last one of the pods takes too much: they end, with the message that is due, and the node tells of it.
+ *  @param graceMs for how long the node has to have been short
+ *  @returns who has ended, in this order */
+export async function whoEnds(
+  node: ShortNode,
+  takers: readonly Shortage[],
+  graceMs = 0,
+): Promise<readonly string[]> {
+  const last = takers.at(-1);
+  if (last === undefined) throw new Error('nobody takes anything');
+  const before = await evicted(node);
+  const condition = await conditionOf(node, last);
+  for (const taker of takers.slice(0, -1)) await takesIt(node, taker);
+  // It may have to end before it has everything.
+  await node.run(podThat(last));
+  await condition.begins();
+  for (const { name, message } of takers.toReversed()) {
+    expect((await isGivenUp(node, name)).status?.message).toMatch(message);
+  }
+  expect(await timeLeft(node, last.begins, last.name)).toBeGreaterThanOrEqual(graceMs);
+  await condition.ends();
+  const modest = (await node.pods()).find(({ metadata }) => metadata?.name === MODEST.name);
+  expect(modest?.status?.phase).toBe('Running');
+  return (await evicted(node)).slice(before.length);
+}
+
+/** An image may go as soon as it has come. */
+export const YOUNG_IMAGES_FLAG = '--minimum-image-ttl-duration=0s';
+
+/** What an image that nobody uses takes is wanted: it goes, and the node tells of it.
+ *  @param fill has the disk of images be short; without the image it is not
+ *  @param isThere whether the image is still there
+ *  @returns pods that have ended */
+export async function whoEndsBesideImage(
+  node: ShortNode,
+  fill: () => Promise<void>,
+  isThere: () => Promise<boolean>,
+): Promise<readonly string[]> {
+  const before = await evicted(node);
+  const condition = await conditionOf(node, DISK);
+  expect(await isThere()).toBe(true);
+  await fill();
+  await condition.begins();
+  await eventually(async () => !(await isThere()), { ...node.looks, what: 'the image goes' });
+  await condition.ends();
+  return (await evicted(node)).slice(before.length);
+}

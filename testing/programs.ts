@@ -1,0 +1,17 @@
+/** Which file a test starts for a program: that of the run's bundle, or the source where no bundle was made. */
+import { dirname, join, resolve } from 'node:path';
+
+const REPOSITORY = resolve(import.meta.dirname, '..');
+
+/** Folder of the bundle, for the processes of the run. */
+export const PROGRAMS_VARIABLE = 'NODEAGENT_TEST_PROGRAMS';
+
+/** Where Node keeps what it has compiled of the bundle, and of whatever else the tests start. */
+export const compiledBeside = (programs: string): string => join(dirname(programs), 'compiled');
+
+/** @param name of the entry of the bundle
+ *  @param source relative to the repository */
+export function testProgram(name: string, source: string): string {
+  const folder = process.env[PROGRAMS_VARIABLE];
+  return folder === undefined ? join(REPOSITORY, source) : join(folder, `${name}.js`);
+}
