@@ -37,7 +37,7 @@ export async function startServers(
 ): Promise<readonly Pick<RunningServer, 'close'>[]> {
   const { config, log } = base;
   const stats = createStatsOnce(base, runtimeSide, podSide);
-  const servers: Pick<RunningServer, 'close'>[] = [await startLocalApi(base, runtimeSide, podSide, stats)];
+  const servers: Pick<RunningServer, 'close'>[] = [];
   if (config.healthzPort > 0) {
     const { healthzBindAddress: address, healthzPort: port } = config;
     servers.push(await serveHttp({ log, routes: healthRoutes() }, { kind: 'tcp', address, port }));
@@ -47,6 +47,8 @@ export async function startServers(
     const { startNode } = await import('./node-server.ts');
     servers.push(await startNode(base, runtimeSide, podSide, access, await stats()));
   }
+  // The last one: who is answered there may count on the others.
+  servers.push(await startLocalApi(base, runtimeSide, podSide, stats));
   return servers;
 }
 
