@@ -103,10 +103,18 @@ test('a pod that is over keeps how its containers ended when they are collected'
   const before = status({ ...over, observed: observation([sandbox()], ended('a', 3)) });
   const collected = { ...over, observed: observation([]) };
   expect(status({ ...collected, previous: before }).containerStatuses).toEqual(before.containerStatuses);
-  // One that never ran has not ended.
-  expect(status({ ...collected, previous: status(collected) }).containerStatuses?.[0]?.state).toEqual({
-    waiting: { reason: 'ContainerCreating' },
+  // One that never ran has not ended, and waits for nothing.
+  const refused = status({ ...collected, previous: status(collected) });
+  expect(Object.keys(refused).filter((key) => key.endsWith('Statuses'))).toEqual([]);
+  const { containerStatuses } = status({
+    ...over,
+    pod: testPod({ containers: [{ name: 'a' }, { name: 'b' }] }),
+    observed: observation([sandbox()], ended('a', 3)),
   });
+  expect(containerStatuses?.map(({ name, state }) => [name, Object.keys(state ?? {})])).toEqual([
+    ['a', ['terminated']],
+    ['b', ['waiting']],
+  ]);
 });
 
 test("a pod on the node's network has the node's addresses", () => {

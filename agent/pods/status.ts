@@ -34,10 +34,25 @@ export function podStatus(input: StatusInput): PodStatus {
     ...(input.hostIPs[0] === undefined ? {} : { hostIP: input.hostIPs[0] }),
     ...(ips[0] === undefined ? {} : { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) }),
     ...(progress.startedAtMs === 0 ? {} : { startTime: formatTime(progress.startedAtMs) }),
-    ...(initStatuses.length === 0 ? {} : { initContainerStatuses: initStatuses }),
-    containerStatuses: appStatuses,
-    ...(ephemeralStatuses.length === 0 ? {} : { ephemeralContainerStatuses: ephemeralStatuses }),
+    ...toldStatuses(progress, initStatuses, appStatuses, ephemeralStatuses),
     qosClass: input.qosClass,
+  };
+}
+
+/** A pod that ended before any of its containers came to be tells of none: they don't wait for anything, and clients show
+ *  the pod's own reason then. As upstream of pods that it refuses. */
+function toldStatuses(
+  progress: PodProgress,
+  init: readonly ContainerStatus[],
+  app: readonly ContainerStatus[],
+  ephemeral: readonly ContainerStatus[],
+): Pick<PodStatus, 'initContainerStatuses' | 'containerStatuses' | 'ephemeralContainerStatuses'> {
+  const hasBeen = ({ containerID }: ContainerStatus): boolean => containerID !== undefined;
+  if (progress.terminal !== undefined && ![...init, ...app, ...ephemeral].some(hasBeen)) return {};
+  return {
+    ...(init.length === 0 ? {} : { initContainerStatuses: init }),
+    containerStatuses: app,
+    ...(ephemeral.length === 0 ? {} : { ephemeralContainerStatuses: ephemeral }),
   };
 }
 
