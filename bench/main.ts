@@ -13,6 +13,7 @@ import { LARGE, setUpFleet } from './fleet/run.ts';
 import { planeRows, UPSTREAM_ROWS } from './plane/rows.ts';
 import { setUpPlane } from './plane/setup.ts';
 import { setUpUpstream } from './plane/upstream.ts';
+import { withReferences } from './reference.ts';
 import type { RowOn } from './row.ts';
 import { adoption } from './rows/adoption.ts';
 import { agentStart } from './rows/agent-start.ts';
@@ -112,8 +113,9 @@ async function main(): Promise<void> {
   const isChosen = choose(all, positionals);
   if (process.getuid?.() !== 0) throw new Error('the benchmark runs real containers and needs root');
   const say = (line: string): void => console.error(`bench: ${line}`);
-  const results: (readonly [RowFacts, Result])[] = [];
-  for (const group of all) results.push(...(await group.run(isChosen, say)));
+  const judged: (readonly [RowFacts, Result])[] = [];
+  for (const group of all) judged.push(...(await group.run(isChosen, say)));
+  const results = withReferences(judged);
   console.log(formatTable(results));
   if (values.json !== undefined) {
     const text = JSON.stringify({ rows: results.map(([, result]) => result) }, undefined, 2);

@@ -10,6 +10,8 @@ export interface RowFacts {
   readonly budget: number;
   /** What the budget limits: value divided by floor, the value itself, or the value from below. */
   readonly limits: 'ratio' | 'value' | 'atLeast';
+  /** The row in which a program of the field does the same, and what that was on the machine the budget was set on. */
+  readonly reference?: { readonly row: string; readonly value: number };
 }
 
 export interface Measurement {
@@ -22,6 +24,16 @@ export interface Measurement {
   readonly detail?: string;
 }
 
+/** A value beside that of the reference in the same run. */
+export interface Comparison {
+  /** Of the reference. */
+  readonly value: number;
+  readonly ratio: number;
+  /** What the ratio must keep to. */
+  readonly budget: number;
+  readonly ok: boolean;
+}
+
 /** A row as `--json` writes it. */
 export interface Result {
   readonly name: string;
@@ -31,6 +43,8 @@ export interface Result {
   readonly ratio: number | null;
   readonly budget: number;
   readonly ok: boolean;
+  /** Where its reference was measured, too. */
+  readonly reference?: Comparison;
   /** Why the row has no value or fails in spite of it. */
   readonly fault?: string;
   readonly detail?: string;
@@ -82,7 +96,14 @@ function budgetText({ limits, budget, unit }: RowFacts): string {
   return `${limits === 'atLeast' ? '≥' : '≤'} ${budget} ${unit}`;
 }
 
-function cells(row: RowFacts, result: Result): readonly string[] {
+function comparisonText({ limits, unit }: RowFacts, compared: Comparison, title: string): string {
+  const [ratio, budget] = [compared.ratio, compared.budget].map((number) => number.toPrecision(3));
+  const least = `${limits === 'atLeast' ? '≥' : '≤'} ${budget} ×`;
+  const verdict = compared.ok ? 'ok' : 'MISSED';
+  return `${ratio} × (${least}) of ${title}, ${amount(compared.value, unit)}: ${verdict}`;
+}
+
+function cells(row: RowFacts, result: Result, titleOf: (name: string) => string): readonly string[] {
   return [
     row.title,
     amount(result.value, row.unit),
@@ -90,14 +111,19 @@ function cells(row: RowFacts, result: Result): readonly string[] {
     result.ratio === null ? '–' : `${result.ratio.toFixed(2)} ×`,
     budgetText(row),
     result.ok ? 'ok' : `MISSED${result.fault === undefined ? '' : `: ${result.fault}`}`,
+    result.reference === undefined
+      ? ''
+      : comparisonText(row, result.reference, titleOf(row.reference?.row ?? '')),
     result.detail ?? '',
   ];
 }
 
 /** Lines of a table for people. */
 export function formatTable(rows: readonly (readonly [RowFacts, Result])[]): string {
-  const head = ['what', 'value', 'floor', 'ratio', 'budget', '', ''];
-  const lines = [head, ...rows.map(([row, result]) => cells(row, result))];
+  const head = ['what', 'value', 'floor', 'ratio', 'budget', '', '', ''];
+  const titles = new Map(rows.map(([{ name, title }]) => [name, title]));
+  const titleOf = (name: string): string => titles.get(name) ?? name;
+  const lines = [head, ...rows.map(([row, result]) => cells(row, result, titleOf))];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
   const format = (line: readonly string[]): string =>
     line

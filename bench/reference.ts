@@ -1,0 +1,30 @@
+/** A budget is set on one machine and measured on another. Where the field's own program does the same work in the same
+ *  run, its figure says how fast this machine is at it, and by that the budget is asked again. Pure. */
+import type { Comparison, Result, RowFacts } from './table.ts';
+
+const round = (value: number): number => Number(value.toPrecision(4));
+
+function comparison({ budget, limits, reference }: RowFacts, value: number, there: number): Comparison {
+  const ratio = value / there;
+  const least = budget / (reference?.value ?? budget);
+  return {
+    value: there,
+    ratio: round(ratio),
+    budget: round(least),
+    ok: limits === 'atLeast' ? ratio >= least : ratio <= least,
+  };
+}
+
+/** The results, each with how it compares where the reference was measured, too. A row with a fault has no comparison,
+ *  nor has one whose reference has. */
+export function withReferences(
+  judged: readonly (readonly [RowFacts, Result])[],
+): readonly (readonly [RowFacts, Result])[] {
+  const measured = new Map(judged.map(([{ name }, result]) => [name, result]));
+  return judged.map(([row, result]) => {
+    const there = measured.get(row.reference?.row ?? '');
+    const isSound = result.fault === undefined && there?.fault === undefined;
+    if (!isSound || result.value === null || (there?.value ?? 0) === 0) return [row, result];
+    return [row, { ...result, reference: comparison(row, result.value, there?.value ?? 0) }];
+  });
+}
