@@ -24,8 +24,11 @@ export interface RateFigures {
 }
 
 export interface Load {
-  /** Creates the pods while the watchers watch; the first call does it, later ones have its figures. */
+  /** Creates the pods while the watchers watch, on a server that is warm; the first call does it, later ones have its
+   *  figures. */
   readonly create: () => Promise<CreateFigures>;
+  /** Creates them so on a server that did nothing before. */
+  readonly fill: () => Promise<CreateFigures>;
   /** Requests by all clients, numbered from 0. */
   readonly send: (count: number, make: (index: number) => Buffer, status: number) => Promise<RateFigures>;
 }
@@ -62,9 +65,8 @@ export function createLoad({ clients, target, say }: LoadDeps): Load {
     await clients[0]?.send(requestBytes('DELETE', `${path}?gracePeriodSeconds=0`));
   }
 
-  async function create(): Promise<CreateFigures> {
+  async function fill(): Promise<CreateFigures> {
     const sentMs = new Map<string, number>();
-    await warmUp();
     const make = (index: number): Buffer => {
       sentMs.set(podName(index), performance.timeOrigin + performance.now());
       return requestBytes('POST', PODS_PATH, podBody(index));
@@ -89,9 +91,10 @@ export function createLoad({ clients, target, say }: LoadDeps): Load {
 
   return {
     create() {
-      created ??= create();
+      created ??= warmUp().then(fill);
       return created;
     },
+    fill,
     send,
   };
 }

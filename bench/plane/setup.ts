@@ -19,6 +19,8 @@ export interface PlaneBench {
   readonly store: StoreKind;
   readonly clients: readonly HttpClient[];
   readonly load: Load;
+  /** Another server of the kind, which ends with the stack. */
+  readonly another: (stack: AsyncDisposableStack) => Promise<PlaneBench>;
   /** From the start of the process to its first answer, in s. */
   readonly startedS: number;
   /** What the server and its etcd hold now. */
@@ -54,6 +56,7 @@ export async function setUpPlane(
     clients,
     startedS,
     load: createLoad({ clients, target, say }),
+    another: (its) => setUpPlane(kind, its, say),
     memory: async () => ({
       serverMiB: await residentMiB(pid),
       etcdMiB: etcdPid === undefined ? undefined : await residentMiB(etcdPid),

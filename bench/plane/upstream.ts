@@ -64,6 +64,7 @@ export async function setUpUpstream(
     clients,
     startedS,
     load: createLoad({ clients, target, say }),
+    another: (its) => setUpUpstream(its, say),
     memory: async () => ({
       serverMiB: await residentMiB(server.pid()),
       etcdMiB: await residentMiB(etcd.members[0]?.pid ?? 0),
