@@ -31,16 +31,7 @@ test('pods of the server and mirrors of static pods are shown as evicted', async
   };
   const theirs = await ends('theirs');
   await ends('own-n1');
-
-  // It stays, for whoever made it to look at, and is not started again.
-  await joined.agent.stop('SIGKILL');
-  await joined.agent.start();
-  const terminated = ({ status }: Pod): boolean =>
-    status?.containerStatuses?.[0]?.state?.terminated !== undefined;
-  const still = await joined.shows('theirs', terminated);
-  expect(still.metadata?.uid).toBe(theirs.metadata?.uid);
-  expect(still.status).toMatchObject(EVICTED);
-  expect((await joined.shows('own-n1', terminated)).status).toMatchObject(EVICTED);
+  // Events are not kept for the next agent.
   await eventually(
     async () => {
       const path = '/api/v1/namespaces/default/events?fieldSelector=reason=Evicted';
@@ -51,4 +42,14 @@ test('pods of the server and mirrors of static pods are shown as evicted', async
     },
     { what: 'both are told of in events' },
   );
+
+  // It stays, for whoever made it to look at, and is not started again.
+  await joined.agent.stop('SIGKILL');
+  await joined.agent.start();
+  const terminated = ({ status }: Pod): boolean =>
+    status?.containerStatuses?.[0]?.state?.terminated !== undefined;
+  const still = await joined.shows('theirs', terminated);
+  expect(still.metadata?.uid).toBe(theirs.metadata?.uid);
+  expect(still.status).toMatchObject(EVICTED);
+  expect((await joined.shows('own-n1', terminated)).status).toMatchObject(EVICTED);
 });
