@@ -14,6 +14,8 @@ const REPEATS = 5;
 const PERIOD_MS = 10_000;
 const QUICK_MS = 100;
 const WINDOW_MS = 20_000;
+/** A pod that lives longer is never killed. */
+const LATEST_MS = 60_000;
 const MIB = 2 ** 20;
 
 const manifest = (name: string, command: string): string =>
@@ -78,24 +80,29 @@ async function leftMiB(folder: string): Promise<number> {
   return (Number(most) - Number(used) + Number(inactive?.[1] ?? 0)) / MIB;
 }
 
-async function until(condition: () => Promise<boolean>): Promise<number> {
-  while (!(await condition())) await wait(1);
+/** When that became so. @throws Error when it does not within `LATEST_MS` */
+async function until(what: string, condition: () => Promise<boolean>): Promise<number> {
+  await eventually(condition, { timeoutMs: LATEST_MS, intervalMs: 1, what });
   return performance.now();
 }
 
 async function killMs({ agent, podsCgroup }: EvictionBench, name: string): Promise<number> {
   const fill =
     'while :; do head -c 5m /dev/zero >>/memory/x; [ $(stat -c %s /memory/x) -lt 560000000 ] || sleep 1000; done';
-  await agent.put(`${name}.json`, manifest(name, fill));
-  const crossedMs = await until(async () => (await leftMiB(podsCgroup)) < LEAST_MIB);
+  // Applied: a pod of a manifest is never evicted.
+  await agent.apply(manifest(name, fill));
+  const crossedMs = await until(
+    'the threshold is crossed',
+    async () => (await leftMiB(podsCgroup)) < LEAST_MIB,
+  );
   const pod = await agent.pod(name);
   const id = pod?.status?.containerStatuses?.[0]?.containerID?.replace(/^.*:\/\//, '') ?? '';
   const all = await readdir(podsCgroup, { recursive: true });
   const folder = all.find((path) => id !== '' && path.endsWith(id));
   const processes = join(podsCgroup, folder ?? '', 'cgroup.procs');
-  const killedMs = await until(async () => (await readOr(processes)) === '');
+  const killedMs = await until(`${name} is killed`, async () => (await readOr(processes)) === '');
   await agent.waitFor(name, ({ status }) => status?.reason === 'Evicted');
-  await agent.drop(`${name}.json`);
+  await agent.call('DELETE', `/pods/default/${name}`);
   await eventually(async () => (await agent.pods()).length === 0);
   // Until the node is not short any more.
   await wait(2500);
