@@ -1,6 +1,7 @@
 /** What the rows run on: a containerd of their own, the bundled agent as it is shipped, the floor beside it. */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
+import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { BUNDLE_ENTRIES, bundle } from '../scripts/bundle.ts';
@@ -58,6 +59,11 @@ export async function setUpBench(stack: AsyncDisposableStack, say: (line: string
   say('bundling the agent');
   await bundle(program, BUNDLE_ENTRIES);
   say('starting containerd');
+  let cgroup: string | undefined;
+  // When the runtime is gone, and with it what pods left running.
+  stack.defer(async () => {
+    if (cgroup !== undefined) await removeCgroupTree(cgroup);
+  });
   const containerd = stack.use(await startTestContainerd());
   const cri = connectRuntime({ endpoint: containerd.endpoint, log: silentLogger });
   stack.defer(() => cri.close());
@@ -74,6 +80,7 @@ export async function setUpBench(stack: AsyncDisposableStack, say: (line: string
     folder: stack.use(await createTempDir('na-bench-a-')),
     start: false,
   });
+  cgroup = agent.cgroup;
   stack.defer(async () => void (await agent.stop()));
   await agent.start();
   return createBench({ agent, cri, floor, started, say }, outDir);

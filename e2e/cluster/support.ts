@@ -1,6 +1,7 @@
 /** A small cluster on one machine: the API server as a process of its own, and nodes with their own containerd and
  *  their own network each, which got in with a token. */
 import { writeFile } from 'node:fs/promises';
+import { removeCgroupTree } from '#agent/runtime/managed/cgroup-tree.ts';
 import { unmountUnder } from '#agent/runtime/managed/purge.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import type { Node, Pod } from '#api/schema/gen/core-v1.ts';
@@ -102,6 +103,7 @@ async function startNode(
   dir: TempDir,
   { machine, containerd }: NodeRuntime,
   started: AsyncDisposableStack,
+  cgroups: string[],
 ): Promise<ClusterNode> {
   const folder = started.use(await createTempDir('na-node-'));
   // The volumes of pods that nobody ended.
@@ -128,6 +130,7 @@ async function startNode(
       '--authorization-mode=Webhook',
     ],
   });
+  cgroups.push(agent.cgroup);
   started.defer(() => agent.stop('SIGKILL').then(() => undefined));
   await join(server, dir.path, machine, agent);
   await machine
@@ -147,11 +150,16 @@ export async function startCluster(size: number): Promise<Cluster> {
   const dir = started.use(await createTempDir('na-plane-'));
   const place = [`--bind-address=${network.address}`, `--secure-port=${await freePort()}`];
   const start = (): Promise<Program> => startProgram(dir.path, [...SERVER_FLAGS, ...place]);
+  const cgroups: string[] = [];
+  // When the runtimes are gone, and with them what pods left running.
+  started.defer(async () => void (await Promise.all(cgroups.map((path) => removeCgroupTree(path)))));
   const runtimes: NodeRuntime[] = [];
   while (runtimes.length < size) runtimes.push(await startRuntime(network, started));
   let server = await start();
   started.defer(() => server[Symbol.asyncDispose]());
-  const nodes = await Promise.all(runtimes.map((runtime) => startNode(server, dir, runtime, started)));
+  const nodes = await Promise.all(
+    runtimes.map((runtime) => startNode(server, dir, runtime, started, cgroups)),
+  );
   const all = started.move();
   return {
     server: () => server,
