@@ -66,16 +66,24 @@ async function mountsBelow(root: string): Promise<readonly string[]> {
 
 const list = (dir: string): Promise<readonly string[]> => readdir(dir).catch(() => []);
 
+/** A link that the agent takes away during the look is not there any more, which is not the same as dead. */
 async function deadLinks(dir: string): Promise<readonly string[]> {
   const names = await list(dir);
   const dead = await Promise.all(
     names.map(async (name) => {
-      await readlink(join(dir, name));
-      return await stat(join(dir, name)).then(
-        () => false,
-        () => true,
-      );
+      const leadsSomewhere = await exists(stat(join(dir, name)));
+      return !leadsSomewhere && (await exists(readlink(join(dir, name))));
     }),
   );
   return names.filter((_, index) => dead[index]);
+}
+
+async function exists(look: Promise<unknown>): Promise<boolean> {
+  try {
+    await look;
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
 }

@@ -9,22 +9,23 @@ export interface EventuallyOptions {
   readonly what?: string;
 }
 
-/** Resolves with the first value of `condition` that is neither false, null nor undefined.
+type Nothing = false | null | undefined | 0 | '';
+
+/** Resolves with the first value of `condition` that is something: not false, null, undefined, 0 or ''.
+ *  An empty list is something; ask for its length.
  *  A look that throws counts as "not yet"; its error is the cause of the one at the end.
  *  @throws Error when the time is over */
 export async function eventually<T>(
   condition: () => T | Promise<T>,
   options: EventuallyOptions = {},
-): Promise<Exclude<T, false | null | undefined>> {
+): Promise<Exclude<T, Nothing>> {
   const { timeoutMs = 10_000, intervalMs = 20 } = options;
   const deadlineMs = performance.now() + timeoutMs;
   let last: unknown;
   do {
     try {
       const value = await condition();
-      if (value !== false && value !== null && value !== undefined) {
-        return value as Exclude<T, false | null | undefined>;
-      }
+      if (isSomething(value)) return value;
       last = undefined;
     } catch (thrown) {
       last = thrown;
@@ -34,3 +35,5 @@ export async function eventually<T>(
   const what = options.what ?? condition.toString().replace(/\s+/g, ' ').slice(0, 160);
   throw new Error(`not within ${timeoutMs} ms: ${what}`, { cause: last });
 }
+
+const isSomething = <T>(value: T): value is Exclude<T, Nothing> => Boolean(value);
