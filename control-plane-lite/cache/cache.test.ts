@@ -82,7 +82,7 @@ describe('list', () => {
   });
 
   test('asks the store for a state that it has forgotten, until the store has too', async () => {
-    await using fixture = createCacheFixture({ historyChanges: 1, replayRevisions: 0 });
+    await using fixture = createCacheFixture({ historyChanges: 1, replayWrites: 0 });
     await fixture.put('n/a');
     await fixture.put('n/b');
     await fixture.start();
@@ -241,7 +241,7 @@ describe('waiting', () => {
 
 describe('start', () => {
   test('lets watches from shortly before go on', async () => {
-    await using fixture = createCacheFixture({ replayRevisions: 2 });
+    await using fixture = createCacheFixture({ replayWrites: 2 });
     for (const name of ['a', 'b', 'c', 'd']) await fixture.put(`n/${name}`);
     await fixture.remove('n/a');
     await fixture.start();
@@ -253,7 +253,7 @@ describe('start', () => {
   });
 
   test('takes the newest state where the store has forgotten that', async () => {
-    await using fixture = createCacheFixture({ replayRevisions: 2 });
+    await using fixture = createCacheFixture({ replayWrites: 2 });
     for (const name of ['a', 'b', 'c', 'd']) await fixture.put(`n/${name}`);
     await fixture.store.compact(5);
     await fixture.start();

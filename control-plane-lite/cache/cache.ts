@@ -20,7 +20,7 @@ import { createTree, type Tree } from './tree.ts';
 import { createWaiters, type Waiters } from './waiters.ts';
 
 export interface CacheDeps {
-  readonly store: Pick<Store, 'currentRevision' | 'range' | 'watch'>;
+  readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'range' | 'watch'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** 0 to 1; default `Math.random`. */
@@ -42,9 +42,9 @@ export interface CacheOptions {
   readonly parsedBytes?: number;
   /** Memory for other forms of objects than JSON; default 16 MiB. */
   readonly formBytes?: number;
-  /** Revisions before the newest that are read again at start as changes, so that watches begun before a restart can
+  /** Writes before the newest that are read again at start as changes, so that watches begun before a restart can
    *  go on; default 1,000. */
-  readonly replayRevisions?: number;
+  readonly replayWrites?: number;
   /** Shortest time between two rounds of writes to watchers; default 10 ms. */
   readonly flushMs?: number;
 }
@@ -57,7 +57,7 @@ const DEFAULTS = {
   historyChanges: 100_000,
   parsedBytes: 8 * MIB,
   formBytes: 16 * MIB,
-  replayRevisions: 1000,
+  replayWrites: 1000,
   flushMs: 10,
 };
 

@@ -164,7 +164,7 @@ describe('watch', () => {
   });
 
   test('ends a watcher that history has left behind', async () => {
-    await using fixture = createCacheFixture({ historyChanges: 2, replayRevisions: 0 });
+    await using fixture = createCacheFixture({ historyChanges: 2, replayWrites: 0 });
     await fixture.start();
     for (const name of ['a', 'b', 'c', 'd']) await fixture.put(`n/${name}`);
     const { pods } = fixture;
@@ -179,7 +179,7 @@ describe('watch', () => {
   });
 
   test('forgets changes when they are old enough', async () => {
-    await using fixture = createCacheFixture({ historyMs: 60_000, replayRevisions: 0 });
+    await using fixture = createCacheFixture({ historyMs: 60_000, replayWrites: 0 });
     await fixture.start();
     await fixture.put('n/a');
     await fixture.clock.advance(30_000);

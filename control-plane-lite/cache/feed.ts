@@ -33,7 +33,7 @@ export interface Loading {
 }
 
 export interface FeedDeps {
-  readonly store: Pick<Store, 'currentRevision' | 'range' | 'watch'>;
+  readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'range' | 'watch'>;
   readonly clock: Clock;
   readonly log: Logger;
   readonly backoff: Backoff;
@@ -42,8 +42,9 @@ export interface FeedDeps {
 export interface FeedOptions {
   /** Common prefix of all keys. */
   readonly prefix: string;
-  /** How many revisions before the newest the first state is read, so that watches begun before a restart go on. */
-  readonly replayRevisions: number;
+  /** How many writes before the newest the first state is read, so that watches begun before a restart go on. More
+   *  are read where the store was given several at once. */
+  readonly replayWrites: number;
 }
 
 export interface Feed {
@@ -144,9 +145,9 @@ async function loadFirst(
   signal: AbortSignal,
 ): Promise<void> {
   const { store, target } = deps;
-  const { prefix, replayRevisions } = options;
+  const { prefix, replayWrites } = options;
   const newest = await store.currentRevision();
-  const revision = replayRevisions > 0 ? Math.max(1, newest - replayRevisions) : undefined;
+  const revision = replayWrites > 0 ? Math.max(1, newest - replayWrites * store.revisionStep) : undefined;
   try {
     await load(store, target, { prefix, revision, signal });
   } catch (error) {

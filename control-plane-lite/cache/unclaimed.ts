@@ -35,7 +35,7 @@ export interface UnclaimedState {
   forgetPast(revision: number): void;
 }
 
-/** As many as are read again at start (`replayRevisions`). */
+/** As many as are read again at start (`replayWrites`). */
 const MOST_CHANGES = 1000;
 
 /** A change with what was there before. */

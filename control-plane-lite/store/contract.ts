@@ -1,5 +1,5 @@
-/** The revisioned store that everything is kept in. A counter rises by one with every successful write; the value
- *  it then has is the revision of what was written. Implementations: `embedded/` (SQLite), `etcd/`. One conformance
+/** The revisioned store that everything is kept in. A counter rises with every successful write; the value it then
+ *  has is the revision of what was written, and of nothing else. Implementations: `embedded/` (SQLite), `etcd/`. One conformance
  *  suite holds for all. Keys are paths such as `/registry/pods/default/web`, values are opaque bytes.
  *
  *  Promises made:
@@ -60,6 +60,8 @@ export interface StoreWatch {
 }
 
 export interface Store {
+  /** By how much the counter rises with a write while there is no other. */
+  readonly revisionStep: number;
   /** The newest revision; for a distributed store agreed on by its quorum. */
   currentRevision(): Promise<number>;
   get(key: string): Promise<StoredItem | undefined>;

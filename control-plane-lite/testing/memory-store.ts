@@ -193,6 +193,7 @@ export function createMemoryStore(): MemoryStore {
   }
 
   return {
+    revisionStep: 1,
     currentRevision: () => attempt(() => data.revision),
     get: (key) => attempt(() => current(key)),
     range: (prefix, options = {}) => attempt(() => rangeOf(data, prefix, options)),

@@ -1,5 +1,6 @@
 /** What compaction forgets, and what it keeps. */
 import { expect } from 'vitest';
+import type { Store } from '../contract.ts';
 import { bytes, keysOf, mustDelete, mustPut, reasonOf, record, type StoreCase } from './tools.ts';
 
 const byKey = ([a]: readonly [string, number], [b]: readonly [string, number]): number => (a < b ? -1 : 1);
@@ -19,8 +20,8 @@ export const COMPACTION_CASES: readonly StoreCase[] = [
       });
       expect(await store.get('/b')).toBeUndefined();
       expect(await store.currentRevision()).toBe(gone);
-      expect(await mustPut(store, '/b', 'b2')).toBe(gone + 1);
-      expect(await mustPut(store, '/a', 'a3', a2)).toBe(gone + 2);
+      expect(await mustPut(store, '/b', 'b2')).toBe(gone + store.revisionStep);
+      expect(await mustPut(store, '/a', 'a3', a2)).toBe(gone + 2 * store.revisionStep);
     },
   },
 
@@ -57,9 +58,29 @@ export const COMPACTION_CASES: readonly StoreCase[] = [
       await mustPut(store, '/a', '1');
       const b = await mustPut(store, '/b', '2');
       await Promise.all([store.compact(b), store.compact(b)]);
-      await store.compact(b - 1);
-      expect(await reasonOf(store.compact(b + 100))).toBe('future');
+      await store.compact(b - store.revisionStep);
+      expect(await reasonOf(store.compact(b + 100 * store.revisionStep))).toBe('future');
       expect(keysOf((await store.range('/')).items)).toEqual(['/a', '/b']);
+    },
+  },
+
+  {
+    name: 'keeps the states between writes that came together',
+    async run(store) {
+      const keys = Array.from({ length: 40 }, (_, i) => `/t/${String(i).padStart(2, '0')}`);
+      const first = await putTogether(store, keys, new Map());
+      const second = await putTogether(store, keys, first);
+      const states = statesAfter(first, second);
+      const revisions = [...states.keys()];
+      for (const from of [0, 7, 20]) {
+        await store.compact(revisions[from] ?? 0);
+        for (const revision of revisions.slice(from)) {
+          const { items } = await store.range('/t/', { revision });
+          expect(new Map(items.map((item) => [item.key, item.revision]))).toEqual(states.get(revision));
+          const after = await record(store, '/t/', revision).upTo(revisions.at(-1) ?? 0);
+          expect(after.map((event) => event.revision)).toEqual(revisions.filter((other) => other > revision));
+        }
+      }
     },
   },
 
@@ -89,3 +110,26 @@ export const COMPACTION_CASES: readonly StoreCase[] = [
     },
   },
 ];
+
+/** Writes all keys at once, over what was there. @returns the revision of each */
+async function putTogether(
+  store: Store,
+  keys: readonly string[],
+  before: ReadonlyMap<string, number>,
+): Promise<ReadonlyMap<string, number>> {
+  const write = async (key: string): Promise<[string, number]> => [
+    key,
+    await mustPut(store, key, 'x', before.get(key) ?? 'absent'),
+  ];
+  return new Map(await Promise.all(keys.map(write)));
+}
+
+/** The revisions of all keys after each write of the second round. */
+function statesAfter(
+  first: ReadonlyMap<string, number>,
+  second: ReadonlyMap<string, number>,
+): ReadonlyMap<number, ReadonlyMap<string, number>> {
+  const inOrder = [...second].toSorted(([, a], [, b]) => a - b);
+  const state = new Map(first);
+  return new Map(inOrder.map(([key, revision]) => [revision, new Map(state.set(key, revision))] as const));
+}

@@ -110,10 +110,26 @@ export const RANGE_CASES: readonly StoreCase[] = [
   },
 
   {
+    name: 'pages between writes that came together cover that state once',
+    async run(store) {
+      const keys = Array.from({ length: 12 }, (_, i) => `/b/${String(i).padStart(2, '0')}`);
+      const revisions = await Promise.all(keys.map((key) => mustPut(store, key, key)));
+      for (const revision of revisions) {
+        const expected = keys.filter((_, i) => (revisions[i] ?? 0) <= revision);
+        for (const limit of [1, 5, expected.length, 12]) {
+          const pages = await readPages(store, limit, revision);
+          expect(pages.flat()).toEqual(expected);
+          expect(pages).toHaveLength(Math.ceil(expected.length / limit));
+        }
+      }
+    },
+  },
+
+  {
     name: 'refuses a revision that is not there yet',
     async run(store) {
       const now = await store.currentRevision();
-      expect(await reasonOf(store.range('/', { revision: now + 100 }))).toBe('future');
+      expect(await reasonOf(store.range('/', { revision: now + 1 }))).toBe('future');
     },
   },
 
@@ -140,10 +156,19 @@ export const RANGE_CASES: readonly StoreCase[] = [
 ];
 
 /** Keys of each page, down to the one that says that nothing is left. */
-async function readPages(store: Store, limit: number): Promise<readonly (readonly string[])[]> {
+async function readPages(
+  store: Store,
+  limit: number,
+  revision?: number,
+): Promise<readonly (readonly string[])[]> {
   const pages: (readonly string[])[] = [];
+  const at = revision === undefined ? {} : { revision };
   for (let after: string | undefined; ; ) {
-    const { items, more } = await store.range('/', { limit, ...(after === undefined ? {} : { after }) });
+    const { items, more } = await store.range('/', {
+      limit,
+      ...at,
+      ...(after === undefined ? {} : { after }),
+    });
     pages.push(keysOf(items));
     if (!more) return pages;
     after = items.at(-1)?.key;

@@ -17,7 +17,7 @@ export const WRITE_CASES: readonly StoreCase[] = [
     async run(store) {
       const before = await store.currentRevision();
       const revision = await mustPut(store, '/a', 'one');
-      expect(revision).toBe(before + 1);
+      expect(revision).toBe(before + store.revisionStep);
       expect(await store.get('/a')).toEqual({ key: '/a', value: bytes('one'), revision });
       expect(await store.currentRevision()).toBe(revision);
     },
@@ -50,14 +50,14 @@ export const WRITE_CASES: readonly StoreCase[] = [
     name: 'a deletion has a revision of its own and needs the right expectation',
     async run(store) {
       const put = await mustPut(store, '/a', 'one');
-      expect((await store.delete('/a', put + 1)).ok).toBe(false);
+      expect((await store.delete('/a', put + store.revisionStep)).ok).toBe(false);
       const deleted = await mustDelete(store, '/a', put);
-      expect(deleted).toBe(put + 1);
+      expect(deleted).toBe(put + store.revisionStep);
       expect(await store.get('/a')).toBeUndefined();
       expect(await store.delete('/a', put)).toEqual({ ok: false, current: undefined });
       expect(await store.delete('/a', deleted)).toEqual({ ok: false, current: undefined });
       expect(await store.put('/a', bytes('x'), deleted)).toEqual({ ok: false, current: undefined });
-      expect(await mustPut(store, '/a', 'again')).toBe(deleted + 1);
+      expect(await mustPut(store, '/a', 'again')).toBe(deleted + store.revisionStep);
     },
   },
 
@@ -72,6 +72,24 @@ export const WRITE_CASES: readonly StoreCase[] = [
       const now = await store.get('/a');
       const found = results.flatMap((result) => (result.ok ? [] : [result.current]));
       expect(found).toEqual(Array.from({ length: 19 }, () => now));
+    },
+  },
+
+  {
+    name: 'writes that come together each have a revision of their own, and are there when answered',
+    async run(store) {
+      const before = await store.currentRevision();
+      const keys = Array.from({ length: 200 }, (_, i) => `/t/${i % 150}`);
+      const results = await Promise.all(keys.map((key) => store.put(key, bytes(key), 'absent')));
+      const revisions = results.flatMap((result) => (result.ok ? [result.revision] : []));
+      expect(new Set(revisions).size).toBe(150);
+      expect(Math.min(...revisions)).toBeGreaterThan(before);
+      const found = new Map((await store.range('/t/')).items.map((item) => [item.key, item]));
+      for (const [i, result] of results.entries()) {
+        const item = found.get(keys[i] ?? '');
+        if (result.ok) expect(item?.revision).toBe(result.revision);
+        else expect(item).toEqual(result.current);
+      }
     },
   },
 

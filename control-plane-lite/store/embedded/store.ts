@@ -158,6 +158,7 @@ function createState(onSinkError: (thrown: unknown) => void): State {
 function toStore(state: State, maxValueBytes: number): Store {
   const { request } = state;
   return {
+    revisionStep: 1,
     currentRevision: () => request(() => Promise.resolve(state.revision())),
     get: (key) => request(({ requests }) => requests.get(key)),
     range: (prefix, { revision, after, limit } = {}) =>

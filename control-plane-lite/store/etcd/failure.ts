@@ -15,6 +15,13 @@ export function isAway(thrown: unknown): boolean {
   return thrown.code === status.UNAVAILABLE || thrown.code === status.DEADLINE_EXCEEDED;
 }
 
+/** The cluster takes no transaction of that size, and has not done it. */
+export function isTooMuchAtOnce(thrown: unknown): boolean {
+  if (!(thrown instanceof StoreError)) return false;
+  if (thrown.reason === 'tooLarge') return true;
+  return isServiceError(thrown.cause) && thrown.cause.details.includes('too many operations');
+}
+
 export function toStoreError(thrown: unknown, action: string): StoreError {
   if (thrown instanceof StoreError) return thrown;
   if (!isServiceError(thrown)) {

@@ -19,6 +19,7 @@ const ETCD: ProtoTable = {
       range_end: { number: 2, type: 'bytes' },
       limit: { number: 3, type: 'int64' },
       revision: { number: 4, type: 'int64' },
+      keys_only: { number: 8, type: 'bool' },
       count_only: { number: 9, type: 'bool' },
     },
     RangeResponse: {
@@ -97,6 +98,16 @@ export interface Methods {
   readonly watch: Method;
   readonly status: Method;
 }
+
+/** Calls a method of the cluster; `action` says in an error what failed.
+ *  @param repeat whether it does no harm if the call is done twice
+ *  @throws StoreError */
+export type Call = (
+  method: Method,
+  action: string,
+  request: object,
+  repeat: boolean,
+) => Promise<DecodedMessage>;
 
 /** A watch that catches up is given up to a thousand revisions in one message. */
 const LIMITS = { maxDepth: 20, maxBytes: 2 ** 31 - 1, maxMessages: 100_000_000 };

@@ -90,6 +90,63 @@ describe('a store on etcd', () => {
   });
 });
 
+describe('writes that come together', () => {
+  const keys = Array.from({ length: 50 }, (_, i) => `/k${String(i).padStart(2, '0')}`);
+  const putAll = (store: Store, value: Buffer): Promise<readonly number[]> =>
+    Promise.all(keys.map((key) => mustPut(store, key, value)));
+
+  test('are few transactions, and each is seen at its own revision', async () => {
+    const store = open();
+    const start = await store.currentRevision();
+    const recorder = record(store, '/', start);
+    const revisions = await putAll(store, bytes('x'));
+    const transactions = ((await store.currentRevision()) - start) / store.revisionStep;
+    expect(transactions).toBeLessThan(10);
+    const events = await recorder.upTo(Math.max(...revisions));
+    expect(events.map(({ key, revision }) => [key, revision])).toEqual(
+      keys.map((key, i) => [key, revisions[i]]),
+    );
+  });
+
+  test('are each refused or done by their own condition', async () => {
+    const store = open();
+    const there = await mustPut(store, '/k10', 'there');
+    const results = await Promise.all(keys.map((key) => store.put(key, bytes('x'), 'absent')));
+    const refused = results.flatMap((result) => (result.ok ? [] : [result.current]));
+    expect(refused).toEqual([{ key: '/k10', value: bytes('there'), revision: there }]);
+    expect((await store.range('/')).items).toHaveLength(50);
+  });
+
+  test.each([
+    { what: 'few operations', args: ['--max-txn-ops', '4'], bytes: 10 },
+    { what: 'small requests', args: ['--max-request-bytes', '20000'], bytes: 5000 },
+  ])('are done on a cluster that takes only $what', async ({ args, bytes: length }) => {
+    await using cluster = await startEtcd({ args });
+    const store = open({ servers: cluster.urls });
+    const revisions = await putAll(store, Buffer.alloc(length, 'x'));
+    expect(new Set(revisions).size).toBe(50);
+    expect(keysOf((await store.range('/')).items)).toEqual(keys);
+    await store.close();
+  });
+
+  test('say that the cluster is out of space to each of their writers', async () => {
+    await using cluster = await startEtcd({ args: ['--quota-backend-bytes', '2000000'] });
+    const store = open({ servers: cluster.urls });
+    const value = Buffer.alloc(40_000);
+    const fill = async (): Promise<string> => {
+      for (let i = 0; i < 100; i += 1) {
+        const reason = await reasonOf(store.put(`/fill${i}`, value, 'absent'));
+        if (reason !== 'none') return reason;
+      }
+      return 'none';
+    };
+    expect(await fill()).toBe('noSpace');
+    const reasons = await Promise.all(keys.map((key) => reasonOf(store.put(key, value, 'absent'))));
+    expect(new Set(reasons)).toEqual(new Set(['noSpace']));
+    await store.close();
+  });
+});
+
 describe('a watch on etcd', () => {
   test('outlives a restart of the server without gap or duplicate', async () => {
     await using cluster = await startEtcd();

@@ -5,15 +5,17 @@ import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import { type Backoff, createBackoff } from '#api/kit/backoff.ts';
 import type { Clock, Timer } from '#api/kit/clock.ts';
 import { StoreError, type StoreEvent, type StoreWatch, type WatchSink } from '../contract.ts';
-import { bytesIn, headerRevision, type Method, messageIn, messagesIn, numberIn } from './messages.ts';
+import type { Keys } from './keys.ts';
+import { headerRevision, type Method, messageIn, messagesIn, numberIn } from './messages.ts';
 import { createProgress, type Progress } from './progress.ts';
+import { revisionOf, wholeCommitAt } from './revisions.ts';
 import type { Servers, WatchStream } from './servers.ts';
 
 export interface WatchDeps {
   readonly servers: Pick<Servers, 'stream' | 'next'>;
   readonly method: Method;
-  /** Whether the cluster still has the state of the revision. */
-  readonly holds: (revision: number) => Promise<boolean>;
+  /** Whether the cluster still has the state of the commit. */
+  readonly holds: (commit: number) => Promise<boolean>;
   /** Whether the servers' answers to questions for progress can be relied on. */
   readonly isExact: () => Promise<boolean>;
   readonly clock: Clock;
@@ -27,7 +29,7 @@ export interface WatchTarget {
   readonly from: Buffer;
   readonly end: Buffer;
   readonly after: number;
-  readonly keyOf: (bytes: Buffer) => string;
+  readonly keys: Keys;
 }
 
 export interface EtcdWatch extends StoreWatch {
@@ -110,7 +112,8 @@ class ReconnectingWatch implements EtcdWatch {
   private async open(): Promise<void> {
     const { servers, method, holds, isExact } = this.deps;
     // A watch from the revision after is allowed where the state itself is gone, and then lacks deletions.
-    if (this.seen > 0 && !(await holds(this.seen))) throw compactedError();
+    const commit = wholeCommitAt(this.seen);
+    if (commit > 0 && !(await holds(commit))) throw compactedError();
     this.isExact = await isExact();
     const opened = await servers.stream(method);
     if (this.isOver) opened.cancel();
@@ -132,7 +135,8 @@ class ReconnectingWatch implements EtcdWatch {
     opened.on('error', lost);
     opened.on('end', lost);
     const { from, end } = this.target;
-    const startRevision = this.seen + 1;
+    // Of a commit that was not seen whole, what was seen comes again.
+    const startRevision = wholeCommitAt(this.seen) + 1;
     opened.write({ createRequest: { key: from, rangeEnd: end, startRevision, progressNotify: true } });
   }
 
@@ -154,24 +158,26 @@ class ReconnectingWatch implements EtcdWatch {
   private onResponse(response: DecodedMessage): void {
     if (response['canceled'] === true) return this.end(cancelError(response));
     if (response['created'] === true) {
-      this.createdAt = headerRevision(response);
+      this.createdAt = revisionOf(headerRevision(response));
       this.backoff.reset('');
       this.progress.begin(this.isExact);
       return this.remindLater();
     }
     const events = messagesIn(response, 'events');
     if (events.length > 0) return this.onEvents(events);
-    const revision = headerRevision(response);
+    const revision = revisionOf(headerRevision(response));
     if (numberIn(response, 'watchId') === ALL_WATCHES) return this.progress.onAnswer(revision);
     this.seen = Math.max(this.seen, revision);
     this.give((sink) => sink.onProgress(revision));
   }
 
   private onEvents(messages: readonly DecodedMessage[]): void {
-    const events = messages.map((message) => toEvent(message, this.target.keyOf));
+    const { keys } = this.target;
+    const all = messages.map((message) => toEvent(message, keys));
+    const events = all.filter(({ revision }) => revision > this.seen);
     const last = events.at(-1)?.revision ?? 0;
     this.seen = Math.max(this.seen, last);
-    this.give((sink) => sink.onEvents(events));
+    if (events.length > 0) this.give((sink) => sink.onEvents(events));
     if (last > this.createdAt) this.progress.caughtUp();
   }
 
@@ -192,17 +198,16 @@ class ReconnectingWatch implements EtcdWatch {
   }
 }
 
-function toEvent(message: DecodedMessage, keyOf: (bytes: Buffer) => string): StoreEvent {
-  const kv = messageIn(message, 'kv');
-  const key = keyOf(bytesIn(kv, 'key'));
-  const revision = numberIn(kv, 'modRevision');
-  if (message['type'] === 'DELETE') return { type: 'delete', key, revision };
-  return { type: 'put', key, value: bytesIn(kv, 'value'), revision };
+function toEvent(message: DecodedMessage, keys: Keys): StoreEvent {
+  const { key, value, revision } = keys.toItem(messageIn(message, 'kv'));
+  return message['type'] === 'DELETE'
+    ? { type: 'delete', key, revision }
+    : { type: 'put', key, value, revision };
 }
 
 function cancelError(response: DecodedMessage): StoreError {
   const oldest = numberIn(response, 'compactRevision');
-  if (oldest > 0) return compactedError(oldest);
+  if (oldest > 0) return compactedError(revisionOf(oldest));
   const reason = response['cancelReason'];
   return new StoreError(
     'unavailable',
