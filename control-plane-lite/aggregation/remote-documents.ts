@@ -17,11 +17,16 @@ export interface RemoteDocumentsDeps extends AskerDeps {
 }
 
 export interface RemoteDocuments extends OtherDocuments {
-  /** Asks a server that is there. Never rejects. */
+  /** Asks a server that is there: at once, or when the question before is answered. Never rejects. */
   readonly refresh: (api: RemoteApi, address: Address) => Promise<void>;
 }
 
 const NOTHING: Known = { etag: '', extract: undefined, third: undefined };
+
+interface Question {
+  readonly api: RemoteApi;
+  readonly address: Address;
+}
 
 type Current = readonly (readonly [RemoteApi, Known])[];
 
@@ -37,7 +42,8 @@ export function createRemoteDocuments(deps: RemoteDocumentsDeps): RemoteDocument
   const { get, findWay, log } = deps;
   const asker = createDocumentAsker(deps);
   const known = new Map<string, Known>();
-  const asking = new Map<string, Promise<void>>();
+  /** By API: whether there is to be one more question when the one under way is answered, and to where. */
+  const asking = new Map<string, Question | undefined>();
   let generation = 0;
   function keep(name: string, next: Known): void {
     const before = known.get(name) ?? NOTHING;
@@ -97,10 +103,19 @@ export function createRemoteDocuments(deps: RemoteDocumentsDeps): RemoteDocument
       return asker.fetch(api, way.address, found.third.url);
     },
     async refresh(api, address) {
-      const running = asking.get(api.name) ?? refresh(api, address);
-      asking.set(api.name, running);
-      await running;
-      asking.delete(api.name);
+      const { name } = api;
+      let question: Question | undefined = { api, address };
+      if (asking.has(name)) {
+        // What is being answered may be of before the change.
+        asking.set(name, question);
+        return;
+      }
+      while (question !== undefined) {
+        asking.set(name, undefined);
+        await refresh(question.api, question.address);
+        question = asking.get(name);
+      }
+      asking.delete(name);
     },
   };
 }

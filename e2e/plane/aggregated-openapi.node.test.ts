@@ -1,6 +1,7 @@
 /** OpenAPI documents of servers behind this one: merged into ours, and never to our harm. Upstream's aggregator of
  *  OpenAPI, release 1.24. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { eventually } from '../../testing/wait.ts';
 import { aggregate, BASE, type Extension, GROUP, NAME } from './extension-server.ts';
 import { type Body, type Json, usePlane, WAIT } from './support.ts';
 
@@ -8,6 +9,8 @@ const plane = usePlane('kubernetes');
 let extension: Extension;
 beforeAll(async () => {
   extension = await aggregate(plane);
+  // It is found to be there before it is asked for documents; that is not what the tests wait for.
+  await eventually(() => extension.asked.length >= DOCUMENTS);
 });
 afterAll(() => extension[Symbol.asyncDispose]());
 
@@ -20,15 +23,21 @@ const document2 = (): Promise<Document> => read('/openapi/v2');
 const ours = async (): Promise<Json> =>
   Object.fromEntries(Object.entries((await document2()).paths).filter(([path]) => !path.startsWith(BASE)));
 
+/** That are asked for at each look. */
+const DOCUMENTS = 2;
+
 let priority = 10;
-/** Has the server look at the extension once more. */
-async function look(): Promise<void> {
+/** What has the server look at the extension once more. */
+async function change(): Promise<void> {
   priority += 1;
-  const before = extension.asked.length;
   await plane.patch(plane.path('apiregistration/v1', `apiservices/${NAME}`), {
     spec: { versionPriority: priority },
   });
-  await expect.poll(() => extension.asked.length, WAIT).toBeGreaterThanOrEqual(before + 2);
+}
+async function look(): Promise<void> {
+  const before = extension.asked.length;
+  await change();
+  await expect.poll(() => extension.asked.length, WAIT).toBeGreaterThanOrEqual(before + DOCUMENTS);
 }
 
 const widgetPath = `${BASE}/widgets`;
@@ -99,6 +108,21 @@ test.each([
   // What can't be read leaves what was known; what can be read and is worth nothing takes it back.
   await expect.poll(description, WAIT).toBe(left);
   expect(await ours()).toEqual(before);
+});
+
+test('what an extension says anew while it is asked shows as well', async () => {
+  const held = Promise.withResolvers<void>();
+  extension.documents.set('/openapi/v2', { body: describe2('early'), until: held.promise });
+  await look();
+  extension.documents.set('/openapi/v2', { body: describe2('late') });
+  const { looks } = extension;
+  await change();
+  await expect.poll(() => extension.looks, WAIT).toBeGreaterThan(looks);
+  await document2();
+  held.resolve();
+  await expect
+    .poll(async () => (await document2()).paths[widgetPath], WAIT)
+    .toMatchObject({ get: { description: 'late' } });
 });
 
 test('documents of OpenAPI 3 are in the index, and passed on', async () => {

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { connect as tlsConnect } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { eventually } from '../../testing/wait.ts';
 import {
   aggregate,
   apiService,
@@ -69,9 +70,12 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocab
   });
 
   test('extension servers are told whom to believe', async () => {
-    const map = await plane.get(
-      `/api/v1/namespaces/${words.systemNamespace}/configmaps/extension-apiserver-authentication`,
-    );
+    const path = `/api/v1/namespaces/${words.systemNamespace}/configmaps/extension-apiserver-authentication`;
+    // The server writes it after it is ready.
+    const map = await eventually(async () => {
+      const reply = await plane.get(path);
+      return reply.status === 200 ? reply : undefined;
+    });
     expect(map.body.data['requestheader-allowed-names']).toBe('["front-proxy-client"]');
     expect(map.body.data['requestheader-username-headers']).toBe('["X-Remote-User"]');
     expect(map.body.data['requestheader-group-headers']).toBe('["X-Remote-Group"]');

@@ -38,17 +38,27 @@ export interface Extension extends AsyncDisposable {
   readonly port: number;
   /** PEM of the authority of its certificate. */
   readonly authority: string;
+  /** Without the looks that the server takes at it by itself. */
   readonly requests: readonly IncomingMessage[];
+  /** How often the server looked whether it is there. */
+  readonly looks: number;
   /** Common names of the certificates that clients came with. */
   readonly clients: ReadonlySet<string>;
   /** Namespaces that have a gadget each. */
   readonly gadgets: Set<string>;
-  /** Its documents by path: a body, and its tag. Others are not there. */
-  readonly documents: Map<string, { readonly body: string; readonly etag?: string }>;
+  /** Its documents by path. Others are not there. */
+  readonly documents: Map<string, ExtensionDocument>;
   /** Documents that were asked for, each with the tag that was known. */
   readonly asked: string[];
   /** Says goodbye to every watch. */
   release(): void;
+}
+
+interface ExtensionDocument {
+  readonly body: string;
+  readonly etag?: string;
+  /** Before this nothing is answered. */
+  readonly until?: Promise<void>;
 }
 
 interface Widget {
@@ -57,6 +67,9 @@ interface Widget {
 
 const nameOf = (socket: IncomingMessage['socket']): string =>
   String((socket as TLSSocket).getPeerCertificate().subject.CN);
+
+/** In whose name the server looks by itself. */
+const LOOKER = /^system:[a-z-]+-aggregator$/;
 
 /** Believes only clients with a certificate by the authority that the server published. */
 export async function startExtension(clientAuthority: string): Promise<Extension> {
@@ -71,6 +84,7 @@ export async function startExtension(clientAuthority: string): Promise<Extension
     notAfter: to,
   });
   const requests: IncomingMessage[] = [];
+  let looks = 0;
   const clients = new Set<string>();
   const watches = new Set<ServerResponse>();
   const gadgets = new Set<string>();
@@ -105,11 +119,14 @@ export async function startExtension(clientAuthority: string): Promise<Extension
     else if (found.etag !== undefined) reply.setHeader('ETag', found.etag);
     const isKnown = found?.etag !== undefined && message.headers['if-none-match'] === found.etag;
     if (isKnown) reply.statusCode = 304;
-    reply.end(isKnown ? '' : found?.body);
+    const end = (): void => void reply.end(isKnown ? '' : found?.body);
+    if (found?.until === undefined) end();
+    else void found.until.then(end);
   }
   function answer(message: IncomingMessage, reply: ServerResponse): void {
     if (message.url?.startsWith('/openapi/') === true) return describe(message, reply);
-    requests.push(message);
+    if (LOOKER.test(String(message.headers['x-remote-user']))) looks += 1;
+    else requests.push(message);
     clients.add(nameOf(message.socket));
     const { pathname, searchParams } = new URL(message.url ?? '', 'https://extension');
     const [resource = '', name, inside] = pathname.slice(BASE.length + 1).split('/');
@@ -151,6 +168,9 @@ export async function startExtension(clientAuthority: string): Promise<Extension
     port: (server.address() as AddressInfo).port,
     authority: authority.certificate,
     requests,
+    get looks() {
+      return looks;
+    },
     clients,
     gadgets,
     documents,
