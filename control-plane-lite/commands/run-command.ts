@@ -83,7 +83,7 @@ async function tokenLines(
   const { createToken, deleteToken, listTokens } = await import('./token.ts');
   if (action === 'list') return [await listTokens(client)];
   if (action === 'create') {
-    return [await createToken(client, { ...wanted, token: names[0] ?? '' }, systemClock.now())];
+    return [await createToken(client, { ...wanted, token: names[0] ?? '' }, systemClock)];
   }
   return Promise.all(names.map((name) => deleteToken(client, name)));
 }

@@ -1,5 +1,6 @@
 /** `control-plane-lite token create|list|delete`: the tokens that machines join with. Source: document 2, 5.9. */
 import { createHash, randomInt, X509Certificate } from 'node:crypto';
+import { type Clock, sleep } from '#api/kit/clock.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import {
@@ -11,6 +12,7 @@ import {
 } from '../authn/bootstrap-secret.ts';
 import { JOINING_GROUP } from '../authz/join-policy.ts';
 import type { ApiObject } from '../resources/contract.ts';
+import type { Members } from '../resources/view.ts';
 import { type AdminClient, CommandError, memberAt, textAt } from './admin-client.ts';
 import { formatTable } from './table.ts';
 
@@ -62,8 +64,26 @@ export function tokenSecret(
   };
 }
 
+/** A server that takes tokens says so a moment after it serves. */
+const CLUSTER_INFO_MS = 5000;
+const LOOK_EVERY_MS = 100;
+
+/** What the cluster tells machines of itself. @throws CommandError if it does not take any */
+async function readClusterInfo(client: AdminClient, clock: Clock): Promise<Members> {
+  const path = `/api/v1/namespaces/${client.vocabulary.publicNamespace}/configmaps/cluster-info`;
+  const deadline = clock.monotonic() + CLUSTER_INFO_MS;
+  for (;;) {
+    const info = await client.call('GET', path);
+    if (info !== undefined) return info;
+    if (clock.monotonic() >= deadline) {
+      throw new CommandError('the server takes no tokens; start it with --enable-bootstrap-token-auth');
+    }
+    await sleep(clock, LOOK_EVERY_MS);
+  }
+}
+
 /** The line by which a machine joins. @throws CommandError */
-export async function createToken(client: AdminClient, wanted: NewToken, nowMs: number): Promise<string> {
+export async function createToken(client: AdminClient, wanted: NewToken, clock: Clock): Promise<string> {
   const { vocabulary } = client;
   const token = wanted.token === '' ? `${randomText(6)}.${randomText(16)}` : wanted.token;
   if (!BOOTSTRAP_TOKEN.test(token)) {
@@ -73,15 +93,13 @@ export async function createToken(client: AdminClient, wanted: NewToken, nowMs: 
   if (bad !== undefined) {
     throw new CommandError(`--groups: ${JSON.stringify(bad)} does not begin with system:bootstrappers:`);
   }
-  const info = await client.call(
-    'GET',
-    `/api/v1/namespaces/${vocabulary.publicNamespace}/configmaps/cluster-info`,
-  );
-  if (info === undefined) {
-    throw new CommandError('the server takes no tokens; start it with --enable-bootstrap-token-auth');
-  }
+  const info = await readClusterInfo(client, clock);
   const cluster = clusterOf(textAt(info, 'data', 'kubeconfig'));
-  await client.call('POST', secretsPath(vocabulary), tokenSecret({ ...wanted, token }, vocabulary, nowMs));
+  await client.call(
+    'POST',
+    secretsPath(vocabulary),
+    tokenSecret({ ...wanted, token }, vocabulary, clock.now()),
+  );
   return `nodeagent join ${cluster.url} --token ${token} --ca-cert-hash ${cluster.hash}`;
 }
 
