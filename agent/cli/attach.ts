@@ -52,5 +52,5 @@ export async function attachTo(
   });
   if (stdin && tty) await err.write('Ctrl-] leaves; if there is no prompt, try Enter\n');
   const failure = 'the container could not be attached to';
-  return runSession({ url, ...streams, canDetach: true, failure }, context);
+  return runSession({ url, ...streams, joins: true, failure }, context);
 }

@@ -35,7 +35,7 @@ export const command: Command = defineCommand({
       query: { container: args.text('container'), command: argv, stdin: String(stdin), tty: String(tty) },
       signal,
     });
-    const session = { url, ...streams, canDetach: false, failure: 'the command could not be run' };
+    const session = { url, ...streams, joins: false, failure: 'the command could not be run' };
     const { exitCode } = await runSession(session, context);
     return exitCode;
   },

@@ -1,4 +1,5 @@
 /** A streaming session between this process's streams and a process in a container. */
+import { sleep } from '#api/kit/clock.ts';
 import { RemoteCommandError, StreamingError } from '#cri/streaming/errors.ts';
 import { execStream } from '#cri/streaming/remote-command.ts';
 import type { RemoteCommandResult } from '#cri/streaming/session.ts';
@@ -34,23 +35,36 @@ export async function fetchSessionUrl(api: LocalApi, request: ApiRequest): Promi
 
 export interface Session extends SessionStreams {
   readonly url: string;
-  /** Whether the person at the terminal can leave the session while the process goes on. */
-  readonly canDetach: boolean;
+  /** Whether it is with a process that runs already. The person at the terminal can leave it while that goes on. */
+  readonly joins: boolean;
   /** The failure in words, such as `the command could not be run`. */
   readonly failure: string;
 }
 
+/** Runtimes join a process that runs with its input first: what it answered before its output was joined would be lost.
+ *  They don't tell when that is done. */
+const JOINED_AFTER_MS = 100;
+
+async function* onceJoined(
+  keys: AsyncIterable<Uint8Array>,
+  { clock, signal }: Pick<CliContext, 'clock' | 'signal'>,
+): AsyncGenerator<Uint8Array> {
+  await sleep(clock, JOINED_AFTER_MS, signal);
+  yield* keys;
+}
+
 /** @throws CommandError when the runtime fails the session */
 export async function runSession(
-  { url, stdin, tty, canDetach, failure }: Session,
-  { out, err, input, signal }: Pick<CliContext, 'out' | 'err' | 'input' | 'signal'>,
+  { url, stdin, tty, joins, failure }: Session,
+  { out, err, input, clock, signal }: Pick<CliContext, 'out' | 'err' | 'input' | 'clock' | 'signal'>,
 ): Promise<RemoteCommandResult> {
   using terminal = tty && stdin ? input.takeTerminal() : undefined;
   const detach = new AbortController();
-  const keys = stdin ? input.read() : undefined;
+  const read = stdin ? input.read() : undefined;
+  const keys = read !== undefined && joins ? onceJoined(read, { clock, signal }) : read;
   try {
     return await execStream(url, {
-      stdin: keys !== undefined && tty && canDetach ? detachOnKey(keys, detach) : keys,
+      stdin: keys !== undefined && tty && joins ? detachOnKey(keys, detach) : keys,
       stdout: (chunk) => out.write(chunk),
       stderr: tty ? undefined : (chunk) => err.write(chunk),
       tty,

@@ -30,7 +30,7 @@ export interface PurgeOptions {
 /** Pods removed at the same time. */
 const REMOVALS_AT_ONCE = 4;
 /** How often to try a cgroup or a mount that is still busy with dying processes. */
-const TRIES = 40;
+const TRIES = 200;
 const TRY_AFTER_MS = 25;
 
 /** Safe to repeat. What could not be removed is logged, and named in the error at the end.
@@ -125,7 +125,17 @@ async function removeCgroup(folder: string): Promise<void> {
 export async function unmountUnder(folders: readonly string[]): Promise<void> {
   for (const folder of folders) {
     const points = mountPointsUnder(await readFile('/proc/self/mountinfo', 'utf8'), folder);
-    for (const point of points) await retryWhileBusy(async () => void (await run('umount', [point])));
+    for (const point of points) await retryWhileBusy(() => unmount(point));
+  }
+}
+
+async function unmount(point: string): Promise<void> {
+  try {
+    await run('umount', [point]);
+  } catch (thrown) {
+    // Whoever else takes down what it mounted may have been faster.
+    const left = mountPointsUnder(await readFile('/proc/self/mountinfo', 'utf8'), point);
+    if (left.includes(point)) throw thrown;
   }
 }
 
