@@ -15,6 +15,9 @@ const config: ViteUserConfig = defineConfig({
             'node_modules/**',
             '.cache/**',
           ],
+          // Some start programs and wait for them, on a machine that may be busy with machines and their disks.
+          testTimeout: 30_000,
+          expect: { poll: { timeout: 10_000 } },
           // No module keeps state, so files need no process of their own; to load what they share for each again took
           // two thirds of the time.
           isolate: false,
@@ -31,6 +34,7 @@ const config: ViteUserConfig = defineConfig({
           setupFiles: ['./testing/node-setup.ts'],
           testTimeout: 60_000,
           hookTimeout: 60_000,
+          expect: { poll: { timeout: 10_000 } },
           maxWorkers: 2,
           // As the unit tests: each file would load the API server again, which takes longer than most tests of it.
           isolate: false,

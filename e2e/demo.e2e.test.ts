@@ -78,7 +78,10 @@ describe('npm start', () => {
     expect(await nodeagent('ps')).toContain('hello-web');
     expect(await nodeagent('logs', 'name-tag')).toContain('small is enough');
     await interrupt(demo);
-    expect(demo.output()).toContain('The pods run on');
+    // What it said last may come after its end.
+    await eventually(() => demo.output().includes('The pods run on'), {
+      what: 'it says that the pods run on',
+    });
   });
 
   test('takes the pods over that run on after Ctrl-C', async () => {

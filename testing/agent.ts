@@ -38,6 +38,11 @@ const QUIET: readonly { readonly unless: string; readonly flag: string }[] = [
 
 const MAIN = testProgram('agent-process', 'testing/agent-process.ts');
 const STOP_TIMEOUT_MS = 10_000;
+/** Half a second by itself; on a busy machine, several agents start at once. */
+const START_TIMEOUT_MS = 30_000;
+/** An agent that is killed while it sets up a command in a container may hold up the container's end for half a minute,
+ *  see agent/probes/exec-sync.ts. */
+const END_TIMEOUT_MS = 50_000;
 
 export class TestAgent implements AsyncDisposable {
   readonly folder: string;
@@ -88,7 +93,10 @@ export class TestAgent implements AsyncDisposable {
   /** Starts the process and waits until its local API answers. */
   async start(flags: readonly string[] = []): Promise<void> {
     this.spawn(flags);
-    await eventually(async () => (await this.get('/healthz')) === 'ok', { what: 'the agent answers' });
+    await eventually(async () => (await this.get('/healthz')) === 'ok', {
+      timeoutMs: START_TIMEOUT_MS,
+      what: 'the agent answers',
+    });
   }
 
   /** Starts the process without waiting. */
@@ -136,7 +144,7 @@ export class TestAgent implements AsyncDisposable {
   }
 
   /** Puts a manifest into the directory in one step. */
-  async put(name: string, text: string): Promise<void> {
+  async put(name: string, text: string | Uint8Array): Promise<void> {
     const path = join(this.manifests, name);
     await writeFile(join(this.manifests, `.${name}.tmp`), text);
     await rename(join(this.manifests, `.${name}.tmp`), path);
@@ -181,7 +189,7 @@ export class TestAgent implements AsyncDisposable {
 
   /** Waits until the pod satisfies the condition and returns it.
    *  @throws Error with what is known of the pod when the time is over */
-  async waitFor(name: string, condition: (pod: Pod) => boolean, timeoutMs = 20_000): Promise<Pod> {
+  async waitFor(name: string, condition: (pod: Pod) => boolean, timeoutMs = 30_000): Promise<Pod> {
     return this.#explained(name, () => this.#waitFor(name, condition, timeoutMs));
   }
 
@@ -245,7 +253,7 @@ export class TestAgent implements AsyncDisposable {
         if (left.length + folders.length === 0) return true;
         throw new Error(`left: ${JSON.stringify(left)}\nfolders: ${folders.join()}`);
       },
-      { timeoutMs: 30_000, what: 'all pods are gone' },
+      { timeoutMs: END_TIMEOUT_MS, what: 'all pods are gone' },
     );
   }
 }

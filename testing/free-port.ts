@@ -15,7 +15,9 @@ let next = Math.floor(Math.random() * PORTS_PER_WORKER);
 export async function freePort(): Promise<number> {
   for (let tries = 0; tries < PORTS_PER_WORKER; tries += 1) {
     next = (next + 1) % PORTS_PER_WORKER;
-    if (await isFree(range + next)) return range + next;
+    // Others may ask meanwhile.
+    const port = range + next;
+    if (await isFree(port)) return port;
   }
   throw new Error(`there is no free port from ${range} to ${range + PORTS_PER_WORKER - 1}`);
 }

@@ -93,7 +93,7 @@ describe('subPath', () => {
     await manager.unmountPod('uid-1');
     expect(await scene.mounts()).toEqual([]);
     expect(await scene.look()).toEqual(before);
-  }, 60_000);
+  }, 180_000);
 });
 
 const token = (path: string): Volume => ({

@@ -1,6 +1,7 @@
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import type { Volume } from '#api/schema/gen/core-v1.ts';
+import { eventually } from '../testing/wait.ts';
 import { PATIENCE_MS } from './attempts.ts';
 import { createVolumeManager } from './manager.ts';
 import { emptyDir } from './sources/empty-dir.ts';
@@ -52,7 +53,7 @@ describe('a mount that hangs', () => {
     const hanging = createHanging();
     const manager = createVolumeManager({ ...t.host, clock }, undefined, hanging);
     const mounting = textOf(manager.mountPod(testPod('p1', [stuck]), never));
-    await vi.waitFor(() => expect(hanging.mounts()).toBe(1));
+    await eventually(() => hanging.mounts() === 1);
     const first = textOf(manager.unmountPod('p1'));
     await manager.mountPod(testPod('p2', [memory]), never);
     await clock.advance(PATIENCE_MS);

@@ -84,7 +84,8 @@ describe('ps and get', () => {
     child.stdout.on('data', (chunk: Buffer) => (seen += chunk.toString()));
     const screens = (): number => seen.split('\u001B[H').length - 1;
     await eventually(() => screens() >= 2, { what: 'two screens' });
-    const ended = once(child, 'exit');
+    // Its last words may come after its end.
+    const ended = once(child, 'close');
     child.stdin.write('\u0003');
     await ended;
     expect(seen).toMatch(/node n1 +up /);
@@ -236,7 +237,7 @@ describe('watching', () => {
     });
     await eventually(() => seen.pods.includes('web-n1') && seen.events.includes('LAST SEEN'));
     await run(['apply', '-f', '-'], podText('short', WAIT));
-    await eventually(() => /default +short +1\/1 +Running/.test(seen.pods));
+    await eventually(() => /default +short +1\/1 +Running/.test(seen.pods), { timeoutMs: 20_000 });
     await run(['delete', 'pod/short', '--now', '--wait']);
     await eventually(() => /default +short +\S+ +Deleted/.test(seen.pods), { what: 'the end of the pod' });
     await eventually(() => /Killing +Pod\/short/.test(seen.events), { what: 'the event' });

@@ -14,6 +14,8 @@ interface Screen extends AsyncDisposable {
   readonly child: ChildProcess;
   /** Types the text once the screen shows what it waits for. */
   type(after: RegExp, text: string): Promise<void>;
+  /** Tries Enter until there is a prompt, once the screen shows what it waits for. */
+  enter(after: RegExp): Promise<void>;
   shows(text: RegExp): Promise<string>;
 }
 
@@ -38,6 +40,15 @@ function openScreen(commands: string): Screen {
     async type(after, keys) {
       await shows(after);
       child.stdin.write(keys);
+    },
+    async enter(after) {
+      const { length } = await shows(after);
+      const hasPrompt = (): boolean => {
+        if (text.includes('# ', length)) return true;
+        child.stdin.write('\r');
+        return false;
+      };
+      await eventually(hasPrompt, { timeoutMs: 20_000, intervalMs: 500, what: 'a prompt' });
     },
     async [Symbol.asyncDispose]() {
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -81,7 +92,8 @@ describe('debug', () => {
   });
 
   test('passes input on and exits with the exit code of the container', async () => {
-    const script = 'cat; ps | grep -c "[e]cho tick"; exit 7';
+    // The first process: one that it has just forked still looks like it.
+    const script = 'cat; ps | grep -c "^ *1 .*[e]cho tick"; exit 7';
     const args = ['debug', '-i', 'web', IMAGE, '--target=main', '--name=piped', '--', 'sh', '-c', script];
     expect(await run(args, 'some\nwords\n')).toEqual({ code: 7, out: 'some\nwords\n1\n', err: '' });
   });
@@ -92,9 +104,11 @@ describe('debug', () => {
     await using screen = openScreen(
       `${debug}; echo left $?; ${node} attach -it web -c shell; echo end $?; stty -a`,
     );
-    await screen.type(/Ctrl-\] leaves/, 'v=kept; echo first-$v\r');
+    await screen.enter(/Ctrl-\] leaves/);
+    await screen.type(/# /, 'v=kept; echo first-$v\r');
     await screen.type(/first-kept\r\n/, '\u001d');
-    await screen.type(/left 0\r\n[^]*Ctrl-\] leaves/, 'echo again-$v; exit 4\r');
+    await screen.enter(/left 0\r\n[^]*Ctrl-\] leaves/);
+    await screen.type(/# /, 'echo again-$v; exit 4\r');
     const text = await screen.shows(/end \d+\r\n[^]*icanon/);
     expect(text).toContain('again-kept\r\n');
     expect(text).toContain('container shell goes on: nodeagent attach joins it again');

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { TestAgent } from '../../testing/agent.ts';
+import { isReady, TestAgent } from '../../testing/agent.ts';
 import { runCli, startCli } from '../../testing/cli.ts';
 import { eventually } from '../../testing/wait.ts';
 
@@ -34,11 +34,18 @@ const localPort = (remote: number): number =>
 beforeAll(async () => {
   agent = await TestAgent.create({ endpoint: inject('criEndpoint') });
   const script = `nc -ll -p 7 -e cat & nc -ll -p 9 -e sh -c "head -c ${SIZE} | sha256sum" & wait`;
-  const containers = [{ name: 'main', image: 'local/busybox:1', command: ['sh', '-c', script] }];
+  const listens = (port: number): string => `netstat -ltn | grep -q ":${port} "`;
+  const readinessProbe = {
+    exec: { command: ['sh', '-c', `${listens(7)} && ${listens(9)}`] },
+    periodSeconds: 1,
+    timeoutSeconds: 10,
+  };
+  const command = ['sh', '-c', script];
+  const containers = [{ name: 'main', image: 'local/busybox:1', command, readinessProbe }];
   const spec = { terminationGracePeriodSeconds: 0, containers };
   const manifest = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'web' }, spec };
   await agent.put('web.json', JSON.stringify(manifest));
-  await agent.waitFor('web', ({ status }) => status?.phase === 'Running');
+  await agent.waitFor('web', isReady);
   child = startCli(agent, ['port-forward', 'web', ':7', ':9', ':1']);
   child.stdout?.on('data', (chunk: Buffer) => {
     said += chunk.toString();

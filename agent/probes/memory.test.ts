@@ -21,18 +21,28 @@ async function remembered(id: string): Promise<unknown> {
   return later.previous(id);
 }
 
+/** @param before done before each look */
+const untilRemembered = (id: string, before: () => void = () => undefined): Promise<void> =>
+  vi.waitFor(
+    async () => {
+      before();
+      expect(await remembered(id)).toEqual(READY);
+    },
+    { timeout: 10_000 },
+  );
+
 test('gives a later agent what was noted last', async () => {
   const first = memory();
   first.note('u1', { c1: { started: true, ready: false } });
   first.note('u1', { c1: READY });
-  await vi.waitFor(async () => expect(await remembered('c1')).toEqual(READY));
+  await untilRemembered('c1');
   expect(await remembered('c2')).toBeUndefined();
 });
 
 test('does not tell its own agent what that agent noted itself', async () => {
   const first = memory();
   first.note('u1', { c1: READY });
-  await vi.waitFor(async () => expect(await remembered('c1')).toEqual(READY));
+  await untilRemembered('c1');
   expect(first.previous('c1')).toBeUndefined();
 });
 
@@ -41,7 +51,7 @@ test('makes neither a file for nothing nor a folder for a pod that is gone', asy
   first.note('u1', {});
   first.note('gone', { c1: READY });
   first.note('u1', { c2: READY });
-  await vi.waitFor(async () => expect(await remembered('c2')).toEqual(READY));
+  await untilRemembered('c2');
   expect(await remembered('c1')).toBeUndefined();
 });
 
@@ -49,10 +59,8 @@ test('writes again after the disk was full or the folder away', async () => {
   const first = memory();
   first.note('u2', { c1: READY });
   await mkdir(join(dir, 'u2'));
-  await vi.waitFor(async () => {
-    first.note('u2', { c1: READY });
-    expect(await remembered('c1')).toEqual(READY);
-  });
+  await untilRemembered('c1', () => first.note('u2', { c1: READY }));
+  expect(await remembered('c1')).toEqual(READY);
 });
 
 test.each(['', '{', 'null', '{"version":2,"containers":{"c1":{}}}', '{"version":1}'])(

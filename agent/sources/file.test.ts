@@ -75,7 +75,7 @@ const faults = (): readonly string[] =>
   );
 
 async function until(check: () => void): Promise<void> {
-  await vi.waitFor(check, { timeout: 4000, interval: 2 });
+  await vi.waitFor(check, { timeout: 10_000, interval: 2 });
 }
 const untilNames = (...expected: string[]): Promise<void> => until(() => expect(names()).toEqual(expected));
 
@@ -193,7 +193,8 @@ describe('createFileSource on a directory', () => {
   });
 
   test('believes nothing that is still being written, even if it parses', async () => {
-    start({ settleMs: 300, graceMs: 60_000 });
+    // Far longer than the writer ever rests.
+    start({ settleMs: 1000, graceMs: 60_000 });
     await until(() => expect(snapshots).toHaveLength(1));
     const path = join(dir, 'a.yaml');
     writeFileSync(path, pod('a'));

@@ -72,9 +72,9 @@ const last = (): SourceSnapshot | undefined => snapshots.at(-1);
 const names = (): readonly string[] => (last()?.pods ?? []).map((entry) => entry.pod.metadata?.name ?? '');
 const faults = (): readonly string[] => (last()?.rejected ?? []).map(({ errors }) => errors[0]?.detail ?? '');
 const answered = (count: number): Promise<void> =>
-  vi.waitFor(() => expect(requests).toHaveLength(count), { timeout: 4000, interval: 2 });
+  vi.waitFor(() => expect(requests).toHaveLength(count), { timeout: 10_000, interval: 2 });
 const delivered = (count: number): Promise<void> =>
-  vi.waitFor(() => expect(snapshots).toHaveLength(count), { timeout: 4000, interval: 2 });
+  vi.waitFor(() => expect(snapshots).toHaveLength(count), { timeout: 10_000, interval: 2 });
 
 /** Lets the next request go out, however the code before it is scheduled. */
 async function recheck(count: number): Promise<void> {
@@ -83,7 +83,7 @@ async function recheck(count: number): Promise<void> {
       await clock.advance(20_000);
       expect(requests.length).toBeGreaterThanOrEqual(count);
     },
-    { timeout: 4000, interval: 5 },
+    { timeout: 10_000, interval: 5 },
   );
 }
 
@@ -183,7 +183,7 @@ describe('createUrlSource', () => {
     expect(faults()).toEqual([expect.stringMatching(message) as unknown]);
     handler = send(pod('web'));
     await recheck(requests.length + 1);
-    await vi.waitFor(() => expect(last()?.rejected).toEqual([]));
+    await vi.waitFor(() => expect(last()?.rejected).toEqual([]), { timeout: 10_000 });
     expect(names()).toEqual(['web-n1']);
   });
 
@@ -213,10 +213,13 @@ describe('createUrlSource', () => {
     await delivered(1);
     expect(last()).toMatchObject({ partial: true, pods: [] });
     handler = send(pod('web'));
-    await vi.waitFor(async () => {
-      await clock.advance(1000);
-      expect(snapshots).toHaveLength(2);
-    });
+    await vi.waitFor(
+      async () => {
+        await clock.advance(1000);
+        expect(snapshots).toHaveLength(2);
+      },
+      { timeout: 10_000 },
+    );
     expect(last()?.partial).toBeUndefined();
     expect(names()).toEqual(['web-n1']);
   });

@@ -8,7 +8,7 @@ import { runFleet } from './run.ts';
 const SERVER = join(import.meta.dirname, '..', '..', 'control-plane-lite', 'bin.ts');
 const SMALL = { agents: 20, pods: 100, processes: 1, agentsPerSecond: 200, podsPerSecond: 1000 };
 
-test('twenty agents register, run a hundred pods and take a new revision', { timeout: 120_000 }, async () => {
+test('twenty agents register, run a hundred pods and take a new revision', { timeout: 300_000 }, async () => {
   const said: string[] = [];
   await using folder = await createTempDir('na-fleet-');
   await using stack = new AsyncDisposableStack();

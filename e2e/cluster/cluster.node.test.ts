@@ -53,8 +53,8 @@ describe('a cluster of three nodes', { timeout: 120_000 }, () => {
   beforeAll(async () => {
     cluster = await startCluster(NODES);
     certificates = await Promise.all(cluster.nodes.map(certificateOf));
-  }, 120_000);
-  afterAll(() => cluster[Symbol.asyncDispose](), 60_000);
+  }, 240_000);
+  afterAll(() => cluster[Symbol.asyncDispose](), 120_000);
 
   const certificateOf = ({ agent }: ClusterNode): Promise<string> =>
     readlink(`${agent.folder}/pki/nodeagent-client-current.pem`);
@@ -126,7 +126,8 @@ describe('a cluster of three nodes', { timeout: 120_000 }, () => {
   test('the stock client reaches every container', async () => {
     const [pod] = await cluster.pods(LABEL);
     const name = pod?.metadata?.name ?? '';
-    expect(await ok(['logs', name])).toBe('version 1');
+    // A container runs a while before it has said anything.
+    await eventually(async () => (await ok(['logs', name])) === 'version 1', { what: 'its log' });
     expect(await ok(['exec', name, '--', 'cat', '/w/index.html'])).toBe('version 1');
     await writeFile(`${dir()}/file`, 'copied');
     await ok(['cp', `${dir()}/file`, `${name}:/w/file`]);
@@ -140,15 +141,18 @@ describe('a cluster of three nodes', { timeout: 120_000 }, () => {
     const least: number[] = [];
     const changed = await cluster.server().call('PUT', `${DEPLOYMENTS}/web`, deployment('2'));
     expect(changed).toMatchObject({ status: 200 });
-    const rollout = ok(['rollout', 'status', 'deployment/web', '--timeout=60s']);
+    const rollout = ok(['rollout', 'status', 'deployment/web', '--timeout=60s'], { timeoutMs: 70_000 });
     const watching = setInterval(() => {
       void cluster
         .pods(LABEL)
         .then((pods) => least.push(pods.filter(isReady).length))
         .catch(() => undefined);
     }, 100);
-    expect(await rollout).toMatch(/successfully rolled out/);
-    clearInterval(watching);
+    try {
+      expect(await rollout).toMatch(/successfully rolled out/);
+    } finally {
+      clearInterval(watching);
+    }
     await settled('2');
     expect(Math.min(...least)).toBeGreaterThanOrEqual(REPLICAS * 0.75);
   });

@@ -48,8 +48,8 @@ afterAll(() => agent[Symbol.asyncDispose]());
 
 test('pods that fill the disk end after its time, until there is what is to be won back', async () => {
   expect(await whoEnds(shortNode(agent), DISK_TAKERS, DISK_GRACE_MS)).toEqual(['greedy', 'second']);
-}, 60_000);
+}, 120_000);
 
 test('the pod that takes the inodes ends', async () => {
   expect(await whoEnds(shortNode(agent), INODES_TAKERS)).toEqual(['files']);
-}, 60_000);
+}, 120_000);

@@ -17,11 +17,14 @@ test('its pods of the server end, it is tainted, and that goes with the shortage
     return [condition?.status, spec?.taints?.some(({ key }) => key.endsWith('/memory-pressure')) === true];
   };
   const becomes = (wanted: readonly [string, boolean]): Promise<true> =>
-    eventually(async () => {
-      const found = await pressed();
-      if (String(found) === String(wanted)) return true;
-      throw new Error(`it is ${found.join()}`);
-    });
+    eventually(
+      async () => {
+        const found = await pressed();
+        if (String(found) === String(wanted)) return true;
+        throw new Error(`it is ${found.join()}`);
+      },
+      { timeoutMs: 30_000, what: `the node tells of memory: ${wanted.join()}` },
+    );
 
   await agent.put('static.json', pod('static', { containers: [sh('c', WAIT)] }));
   await agent.waitFor('static', isReady);
@@ -42,4 +45,4 @@ test('its pods of the server end, it is tainted, and that goes with the shortage
   expect((await joined.shows('loose', isEvicted)).status?.phase).toBe('Failed');
   await joined.remove('loose');
   await joined.isGone('loose');
-}, 90_000);
+}, 120_000);

@@ -205,7 +205,8 @@ export async function whoEndsBesideImage(
 ): Promise<readonly string[]> {
   const before = await evicted(node);
   const condition = await conditionOf(node, DISK);
-  expect(await isThere()).toBe(true);
+  // A runtime may hear late of an image that came by another way than through it.
+  await eventually(isThere, { ...node.looks, what: 'the image is there' });
   await fill();
   await condition.begins();
   await eventually(async () => !(await isThere()), { ...node.looks, what: 'the image goes' });

@@ -125,7 +125,7 @@ async function missingIn(
 test('each bad manifest is told with its place and fault, and the good ones run', async () => {
   await using agent = await createAgent();
   await agent.put('a-good.yaml', good('first'));
-  for (const { file, content } of BAD) await writeFile(join(agent.manifests, file), content);
+  for (const { file, content } of BAD) await agent.put(file, content);
   await mkdir(join(agent.manifests, 'folder.yaml'));
   await symlink('loop.yaml', join(agent.manifests, 'loop.yaml'));
   // A pipe without a writer would hold up who opens it.

@@ -28,16 +28,21 @@ async function kill({ containerd }: TestContainerd): Promise<void> {
   await ended;
 }
 
-/** An agent must end within a second, runtime or not. */
+/** Far less than calls to a runtime may take, far more than an agent that waits for none does on a busy machine. */
+const QUICK_MS = 3_000;
+
+/** An agent must end at once, runtime or not. */
 async function expectQuickStop(agent: TestAgent): Promise<void> {
   const startMs = performance.now();
   expect(await agent.stop('SIGTERM')).toBe(0);
-  expect(performance.now() - startMs).toBeLessThan(1000);
+  expect(performance.now() - startMs).toBeLessThan(QUICK_MS);
 }
 
 const idOf = (containerID = ''): string => containerID.replace(/^.*:\/\//, '');
 
-test('pods survive a killed containerd; what died meanwhile is restarted; new pods start', async () => {
+test('pods survive a killed containerd; what died meanwhile is restarted; new pods start', {
+  timeout: 120_000,
+}, async () => {
   await using runtime = await startTestContainerd();
   await using agent = await createAgent(runtime);
   const names = ['one', 'two', 'three'];
@@ -69,7 +74,9 @@ test('pods survive a killed containerd; what died meanwhile is restarted; new po
   await eventually(async () => (await agent.pod('one')) === undefined, { timeoutMs: 20_000 });
 });
 
-test('containerd killed again and again while pods start leaves each of them running once', async () => {
+test('containerd killed again and again while pods start leaves each of them running once', {
+  timeout: 120_000,
+}, async () => {
   await using runtime = await startTestContainerd();
   await using agent = await createAgent(runtime);
   const names = Array.from({ length: 8 }, (_, index) => `p${index}`);
@@ -93,9 +100,11 @@ test('containerd killed again and again while pods start leaves each of them run
     { timeoutMs: 20_000 },
   );
   connection.close();
-}, 120_000);
+});
 
-test('an agent that starts before its runtime is healthy and starts pods when it appears', async () => {
+test('an agent that starts before its runtime is healthy and starts pods when it appears', {
+  timeout: 120_000,
+}, async () => {
   await using runtime = await startTestContainerd({ restart: false });
   await kill(runtime);
   await using agent = await createAgent(runtime);

@@ -19,7 +19,8 @@ async function createSmallFolder(): Promise<TempDir> {
   return {
     path: folder.path,
     async [Symbol.asyncDispose]() {
-      await run('umount', [root]);
+      // Whoever looks at all mounts of the machine holds this one for a moment.
+      await eventually(() => run('umount', [root]));
       await folder[Symbol.asyncDispose]();
     },
   };
@@ -87,7 +88,11 @@ test('with a full disk running pods stay, new ones say why they wait, and start 
   await agent.put(
     'old.json',
     manifest('old', {
-      readinessProbe: { exec: { command: ['test', '!', '-e', '/tmp/no'] }, periodSeconds: 1 },
+      readinessProbe: {
+        exec: { command: ['test', '!', '-e', '/tmp/no'] },
+        periodSeconds: 1,
+        timeoutSeconds: 10,
+      },
     }),
   );
   const old = await agent.waitFor('old', isReady);
@@ -127,6 +132,7 @@ test('an agent started on a full disk adopts what runs, ends what is not wanted,
   await agent.start();
   await eventually(
     async () => (await agent.pod('gone')) === undefined && (await agent.pod('new')) !== undefined,
+    { timeoutMs: 30_000 },
   );
   const adopted = await agent.waitFor('kept', isReady);
   expect(adopted.status?.containerStatuses).toEqual(kept.status?.containerStatuses);

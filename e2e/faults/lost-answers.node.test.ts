@@ -30,6 +30,7 @@ const running = (fake: FakeCri): readonly string[] =>
 
 test.concurrent.each(['none', 'containerd', 'cri'] as const)(
   'notices exits and dead sandboxes of a runtime with events from %s',
+  { timeout: 120_000 },
   async (events) => {
     await using folder = await createTempDir('na-fault-');
     await using fake = await startFake(folder.path, events);
@@ -51,7 +52,7 @@ test.concurrent.each(['none', 'containerd', 'cri'] as const)(
         const ready = fake.pods.sandboxes().filter(({ state }) => state === 'SANDBOX_READY');
         return ready.length === 1 && ready[0]?.id !== sandbox?.id && running(fake).length === 1;
       },
-      { timeoutMs: 25_000 },
+      { timeoutMs: 40_000 },
     );
     await agent.waitFor('one', isReady);
   },
@@ -105,11 +106,11 @@ test('a pod that a call of a dead agent makes late is ended when nobody wants it
   // At first nothing is listed since nothing was looked up yet; the record on disk goes with the pod.
   const isGone = async (): Promise<boolean> =>
     (await agent.pods()).length + (await readdir(join(agent.root, 'pods'))).length === 0;
-  await eventually(isGone);
+  await eventually(isGone, { timeoutMs: 20_000 });
   release();
   // It may be there for a moment only.
   const isRemoved = (): boolean => fake.faults.calls().some(({ method }) => method === 'RemovePodSandbox');
-  await eventually(async () => isRemoved() && (await isGone()), { timeoutMs: 15_000 });
+  await eventually(async () => isRemoved() && (await isGone()), { timeoutMs: 30_000 });
   expect(fake.pods.sandboxes()).toEqual([]);
   expect(fake.pods.containers()).toEqual([]);
 });

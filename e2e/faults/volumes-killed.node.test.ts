@@ -108,7 +108,7 @@ async function settled(agent: TestAgent, present: ReadonlySet<string>): Promise<
   return look();
 }
 
-test('an agent killed at 200 moments ends with exactly the wanted mounts', { timeout: 400_000 }, async () => {
+test('an agent killed at 200 moments ends with exactly the wanted mounts', { timeout: 600_000 }, async () => {
   const random = createRandom();
   await using disks = await createTestDisks();
   const [disk, raw] = [await disks.disk(16), await disks.disk(8)];

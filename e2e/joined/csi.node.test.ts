@@ -1,6 +1,6 @@
 /** Volumes of a real CSI driver on a joined node, attached by an attacher outside. */
 import { Buffer } from 'node:buffer';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { attachmentName } from '#api/meta/volume-names.ts';
@@ -227,12 +227,13 @@ test('a volume grows while a pod has it, and its claim says so', async () => {
 
   const claim = async (): Promise<PersistentVolumeClaim> =>
     (await plane.get(CLAIM)).json as PersistentVolumeClaim;
+  await driver.misbehave({ method: 'NodeExpandVolume', deed: 'fail', message: 'not in this weather' });
+  // As the driver's controller does when the disk has grown: the file system is left to the node, which begins with
+  // the last of these.
   await joined.patch(CLAIM, { spec: { resources: { requests: { storage: '256Mi' } } } });
-  // As the driver's controller does when the disk has grown: the file system is left to the node.
-  await joined.patch('/api/v1/persistentvolumes/disk', { spec: { capacity: { storage: '256Mi' } } });
   const conditions = [{ type: 'FileSystemResizePending', status: 'True' }];
   await joined.patch(`${CLAIM}/status`, { status: { conditions } }, STRATEGIC);
-  await driver.misbehave({ method: 'NodeExpandVolume', deed: 'fail', message: 'not in this weather' });
+  await joined.patch('/api/v1/persistentvolumes/disk', { spec: { capacity: { storage: '256Mi' } } });
   await eventually(async () => (await claim()).status?.capacity?.['storage'] === '256Mi', {
     timeoutMs: 20_000,
     what: 'the claim has grown',
@@ -297,7 +298,9 @@ test('a volume of a pod itself has its pod, its tokens and its group, and tells 
     new Date(claims.exp * 1000).toISOString().replace('.000', ''),
   );
   expect((await stat(String(published['targetPath']))).gid).toBe(4321);
-  await writeFile(conditionFile(driver.options.dataDir), 'the disk is on fire');
+  const trouble = conditionFile(driver.options.dataDir);
+  await writeFile(`${trouble}.new`, 'the disk is on fire');
+  await rename(`${trouble}.new`, trouble);
   const abnormal = await eventually(() => eventOf(joined, 'VolumeConditionAbnormal'));
   expect(abnormal).toMatchObject({
     type: 'Warning',

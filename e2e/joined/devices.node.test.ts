@@ -27,15 +27,23 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]();
 });
 
-const start = (devices: string): Promise<TestPlugin> =>
-  startTestPlugin({
-    dir: join(joined.agent.root, 'device-plugins'),
-    agentSocket: `${agentComponent}.sock`,
+async function start(devices: string): Promise<TestPlugin> {
+  const dir = join(joined.agent.root, 'device-plugins');
+  const agentSocket = `${agentComponent}.sock`;
+  // From then on plugins are taken; what there was of them before is removed.
+  await eventually(() => existsSync(join(dir, agentSocket)), {
+    timeoutMs: 20_000,
+    what: 'the socket for plugins',
+  });
+  return startTestPlugin({
+    dir,
+    agentSocket,
     resource: RESOURCE,
     devices,
     callsFile: join(folder.path, 'calls.jsonl'),
     mount: join(folder.path, 'shared'),
   });
+}
 
 /** Waits until the node tells of as many devices, and of as many healthy ones. */
 async function tells(capacity: string, allocatable: string): Promise<void> {
@@ -96,9 +104,6 @@ test('devices that the next agent knows nothing of are void; what others announc
   await joined.patch(`/api/v1/nodes/${NODE}/status`, { status: announced });
   await agent.stop();
   await agent.start();
-  // From then on plugins are taken; what there was of them before is removed.
-  const socket = join(agent.root, 'device-plugins', `${agentComponent}.sock`);
-  await eventually(() => existsSync(socket), { timeoutMs: 20_000, what: 'the socket for plugins' });
   await using _ = await start('z1');
   await tells('1', '1');
   const { status } = (await joined.plane.get(`/api/v1/nodes/${NODE}`)).json as Node;

@@ -71,15 +71,15 @@ test('a file system grows while a pod has it, the claim says so, and the pod see
   });
   await joined.shows('user', ({ status }) => status?.phase === 'Running');
 
-  // As a driver for such disks would do it.
+  // As a driver for such disks would do it. The node begins with the last of these.
   await disk.grow(512);
   await joined.patch(CLAIM, { spec: { resources: { requests: { storage: '512Mi' } } } });
-  await joined.patch(VOLUME, { spec: { capacity: { storage: '512Mi' } } });
   const conditions = [
     { type: 'FileSystemResizePending', status: 'True' },
     { type: 'SomethingElse', status: 'True' },
   ];
   await joined.patch(`${CLAIM}/status`, { status: { conditions } }, STRATEGIC);
+  await joined.patch(VOLUME, { spec: { capacity: { storage: '512Mi' } } });
 
   await eventually(async () => (await claim()).status?.capacity?.['storage'] === '512Mi', {
     timeoutMs: 20_000,

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { unmountUnder } from '#agent/runtime/managed/purge.ts';
 import type { PersistentVolumeSpec, Pod } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { rootCaName } from '#plane/admission/service-account/token-volume.ts';
 import { isReady } from '../../testing/agent.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
@@ -92,6 +93,7 @@ describe('a node whose API server is away', () => {
     await joined.shows('deleted', isReady);
     const tokens = await tokensOf(joined, needs);
     expect(tokens).toHaveLength(2);
+    await isSaved(joined, needs);
 
     await joined.agent.stop('SIGKILL');
     // The server alone knows of this one's end.
@@ -110,11 +112,15 @@ describe('a node whose API server is away', () => {
     expect(renewed.metadata?.uid).toBe(needs.metadata?.uid);
     // Nobody issues others.
     expect(await tokensOf(joined, needs)).toEqual(tokens);
-    await expect.poll(() => readFile(join(data.path, 'log'), 'utf8')).toBe('started\nstarted\n');
+    // A container runs a while before it has said anything.
+    await expect
+      .poll(() => readFile(join(data.path, 'log'), 'utf8'), { timeout: 20_000 })
+      .toBe('started\nstarted\n');
     await joined.agent.waitFor('deleted', isReady);
 
     await joined.plane.restart();
-    expect(await eventually(async () => (await joined.agent.pod('deleted')) === undefined)).toBe(true);
+    // An agent that waits for its server asks every few seconds.
+    await eventually(async () => (await joined.agent.pod('deleted')) === undefined, { timeoutMs: 30_000 });
     await joined.shows('needs', (pod) => containerId(pod, 'c') === containerId(renewed, 'c'));
     expect(containerId(await joined.shows('healthy', isReady), 'c')).toBe(containerId(healthy, 'c'));
     expect(statusOf(await joined.shows('healthy', isReady), 'c')?.restartCount).toBe(0);
@@ -159,6 +165,31 @@ async function makeClaim({ plane }: Joined, name: string, source: PersistentVolu
     spec: { ...common.spec, volumeName: name, resources: { requests: { storage: '1Gi' } } },
   });
   if (status !== 201) throw new Error(`claim ${name}: ${text}`);
+}
+
+/** Waits until the agent has on its disk what it needs to start all three pods without the server: it saves that in its
+ *  own time. */
+async function isSaved({ agent }: Joined, needs: Pod): Promise<void> {
+  const [pods, objects] = [join(agent.root, 'api', 'pods'), join(agent.root, 'api', 'objects')];
+  const tokens = `Secret__${needs.metadata?.uid}.json`;
+  const claims = ['kept', 'locked'].flatMap((name) => [
+    `PersistentVolumeClaim_default_${name}.json`,
+    `PersistentVolume__${name}.json`,
+  ]);
+  const named = ['ConfigMap_default_conf.json', 'Secret_default_key.json', 'Secret_vault_login.json'];
+  const authority = `ConfigMap_default_${rootCaName(VOCABULARIES.plat)}.json`;
+  const wanted = [tokens, ...claims, ...named, authority, 'ConfigMap__services.json'];
+  await eventually(
+    async () => {
+      const there = new Set(await readdir(objects));
+      const missing = wanted.filter((name) => !there.has(name));
+      if (missing.length > 0) throw new Error(`there is no ${missing.join()}`);
+      const files = (await readdir(pods)).filter((name) => name.endsWith('.json'));
+      const held: unknown = JSON.parse(await readFile(join(objects, tokens), 'utf8'));
+      return files.length === 3 && Object.keys(held as object).length === 2;
+    },
+    { what: 'the agent has saved what its pods need' },
+  );
 }
 
 /** Of its two volumes with tokens: one for the server, one for somebody else. */

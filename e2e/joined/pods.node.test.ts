@@ -67,8 +67,11 @@ describe.concurrent('pods of the API server', () => {
 
   test('end with their grace, and then the server forgets them', async () => {
     const grace = { terminationGracePeriodSeconds: 20 };
-    const script = 'trap "sleep 1; echo bye > /dev/termination-log; exit 3" TERM; sleep 1000 & wait $!';
-    await joined.run('leaves', { ...grace, containers: [sh('c', script)] }, { finalizers: ['test.io/hold'] });
+    const farewell = 'sleep 1; echo bye > /dev/termination-log; exit 3';
+    const script = `trap "${farewell}" TERM; touch /armed; sleep 1000 & wait $!`;
+    const readinessProbe = { exec: { command: ['test', '-e', '/armed'] }, periodSeconds: 1 };
+    const containers = [sh('c', script, { readinessProbe })];
+    await joined.run('leaves', { ...grace, containers }, { finalizers: ['test.io/hold'] });
     const pod = await joined.shows('leaves', isReady);
     await joined.remove('leaves');
     const last = await joined.shows(

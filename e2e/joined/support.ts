@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { inject } from 'vitest';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
+import { asError } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
@@ -23,11 +24,14 @@ export const STRATEGIC = 'application/strategic-merge-patch+json';
 /** The image that all containers have, under another name. */
 export const OTHER_IMAGE = 'local/busybox:joined';
 
-/** Gives the image its other name, and waits until the runtime knows it. */
+/** Gives the image its other name, unless it has it already, and waits until the runtime knows it. It is never taken
+ *  away meanwhile: the runtime has other tests beside this one. */
 async function nameImage(endpoint: string, cri: CriConnection): Promise<void> {
   const names = ['docker.io/local/busybox:1', `docker.io/${OTHER_IMAGE}`];
   const at = ['--address', endpoint.replace('unix://', ''), '--namespace', CONTAINERD_CRI_NAMESPACE];
-  await promisify(execFile)('ctr', [...at, 'images', 'tag', '--force', ...names]);
+  await promisify(execFile)('ctr', [...at, 'images', 'tag', ...names]).catch((thrown: unknown) => {
+    if (!asError(thrown).message.includes('already exists')) throw thrown;
+  });
   await eventually(async () => {
     const { image } = await cri.images.imageStatus({ image: { image: OTHER_IMAGE } });
     return image !== undefined;
@@ -130,11 +134,11 @@ export async function startJoined(
           if (pod !== undefined && condition(pod)) return pod;
           throw new Error(`it is ${JSON.stringify(pod)}`);
         },
-        { timeoutMs: 20_000, what: `pod ${name} on the server: ${condition.toString().slice(0, 120)}` },
+        { timeoutMs: 30_000, what: `pod ${name} on the server: ${condition.toString().slice(0, 120)}` },
       ),
     async isGone(name) {
       await eventually(async () => (await plane.get(`${pods}/${name}`)).status === 404, {
-        timeoutMs: 20_000,
+        timeoutMs: 30_000,
         what: `pod ${name} is gone`,
       });
     },

@@ -42,7 +42,12 @@ test('volumes of pods are in use from before they are mounted until the pods are
     return status?.volumesInUse?.join() ?? '';
   };
   const tells = (names: readonly string[]): Promise<boolean> =>
-    eventually(async () => (await inUse()) === names.map((one) => csiVolumeName(domain, DRIVER, one)).join());
+    eventually(
+      async () => (await inUse()) === names.map((one) => csiVolumeName(domain, DRIVER, one)).join(),
+      {
+        timeoutMs: 20_000,
+      },
+    );
 
   const pod = (claimName: string) => ({
     volumes: [{ name: 'disk', persistentVolumeClaim: { claimName } }],

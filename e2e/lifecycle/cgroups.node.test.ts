@@ -127,17 +127,16 @@ test('all pods together have the machine without what is reserved', async () => 
 
 test('the system has what is reserved for it, and the agent is in its own cgroup', async () => {
   const limit = (): Promise<string> => text('memory', SYSTEM, MEMORY_LIMIT);
-  await eventually(async () => ((await limit()) === String(512 * 1024 * 1024) ? true : undefined), {
-    what: 'the cgroup of the system is limited',
-  });
+  // Told when all of it is done.
+  const enforced = `Updated limits on system-reserved cgroup ${SYSTEM}`;
+  expect(await bench.event('n1', 'NodeAllocatableEnforced', new RegExp(`^${enforced}$`))).toBe(enforced);
+  expect(await limit()).toBe(String(512 * 1024 * 1024));
   expect(await weight(SYSTEM)).toBe(weightFor('102'));
   const inside = await eventually(async () => (await text('memory', AGENT, 'cgroup.procs')) || undefined, {
     what: 'the agent is in its cgroup',
   });
   expect(inside).toBe(String(bench.agent.pid));
-  const seen = (await bench.agent.events('n1')).map(({ reason, message }) => `${reason}: ${message}`);
-  expect(seen).toContain(`NodeAllocatableEnforced: Updated limits on system-reserved cgroup ${SYSTEM}`);
-  expect(seen).toContain('NodeAllocatableEnforced: Updated Node Allocatable limit across pods');
+  await bench.event('n1', 'NodeAllocatableEnforced', /^Updated Node Allocatable limit across pods$/);
 });
 
 test('a pod has no more processes than it may', async () => {
@@ -180,8 +179,12 @@ describe('what the kernel ends for want of memory is told of the pod', () => {
     const limited = resources({}, { memory: '16Mi' });
     const containers = [sh('hog', hog, limited), sh('calm', WAIT)];
     await bench.agent.put('hog.json', pod('hog', { restartPolicy: 'Never', containers }));
-    const ended = await bench.agent.waitFor('hog', hasEnded('hog'));
-    expect(statusOf(ended, 'hog')?.state?.terminated).toMatchObject({ exitCode: 137, reason: 'OOMKilled' });
+    // On a busy machine the runtime may tell of the end before it tells why.
+    const ended = await bench.agent.waitFor(
+      'hog',
+      (found) => statusOf(found, 'hog')?.state?.terminated?.reason === 'OOMKilled',
+    );
+    expect(statusOf(ended, 'hog')?.state?.terminated).toMatchObject({ exitCode: 137 });
     expect(await bench.event('hog', 'OOMKilling', /container hog: its memory limit was reached/)).toMatch(
       /process (?:tail|sh) \(\d+\)/,
     );

@@ -3,7 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { isReady } from '../../testing/agent.ts';
-import { eventually } from '../../testing/wait.ts';
 import {
   type Bench,
   configMap,
@@ -101,10 +100,11 @@ describe.concurrent('container configuration', () => {
     const found = await bench.agent.waitFor('wants', isWaiting('c', 'CreateContainerConfigError'));
     expect(statusOf(found, 'c')?.state?.waiting?.message).toBe('ConfigMap default/wanted was not found');
     expect(found.status?.phase).toBe('Pending');
-    const startMs = performance.now();
+    const startMs = Date.now();
     await bench.agent.put('wanted.json', configMap('wanted', { KEY: 'here' }));
     await bench.agent.waitFor('wants', isReady);
-    expect(performance.now() - startMs).toBeLessThan(5_000);
+    // When it was tried again; how long a start takes is the runtime's matter.
+    expect((await bench.imageLookedForAtMs('wants')) - startMs).toBeLessThan(5_000);
     expect(await bench.logs('wants', 'c')).toBe('here\n');
   });
 
@@ -195,12 +195,10 @@ describe.concurrent('container configuration', () => {
       }),
     );
     const message = (found: Pod, name: string) => statusOf(found, name)?.state?.terminated?.message;
-    const found = await eventually(async () => {
-      const seen = await bench.agent.pod('words');
-      const complete = ['file', 'path', 'logs'].every((name) => seen !== undefined && message(seen, name));
-      if (complete && seen !== undefined && hasEnded('well')(seen)) return seen;
-      throw new Error(JSON.stringify(seen?.status?.containerStatuses));
-    });
+    const found = await bench.agent.waitFor(
+      'words',
+      (seen) => ['file', 'path', 'logs'].every((name) => message(seen, name)) && hasEnded('well')(seen),
+    );
     expect(message(found, 'file')).toBe('said');
     expect(message(found, 'path')).toBe('elsewhere');
     expect(message(found, 'logs')).toBe('line 1\nline 2\n');

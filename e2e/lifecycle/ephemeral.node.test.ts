@@ -99,11 +99,15 @@ describe.concurrent('ephemeral containers', () => {
   test('ends with its pod', async () => {
     await bench.agent.put(
       'job.json',
-      pod('job', { restartPolicy: 'Never', containers: [sh('app', 'sleep 4')] }),
+      pod('job', {
+        restartPolicy: 'Never',
+        containers: [sh('app', 'until [ -e /tmp/end ]; do sleep 0.05; done')],
+      }),
     );
     await bench.agent.waitFor('job', isRunning('app'));
     await add('job', sh('debug', WAIT));
-    await bench.agent.waitFor('job', isRunning('debug'));
+    const running = await bench.agent.waitFor('job', isRunning('debug'));
+    await bench.exec(running, 'app', 'touch /tmp/end');
     const found = await bench.agent.waitFor('job', (p) => hasPhase('Succeeded')(p) && hasEnded('debug')(p));
     await expect(add('job', sh('late', WAIT))).rejects.toThrow(': 409 ');
     await bench.agent.drop('job.json');

@@ -37,14 +37,13 @@ describe('emptyDir volumes with limits', () => {
     const modest = await bench.agent.waitFor('modest', isReady);
     // Longer than the test: a pod that is over its limit does not get it.
     await bench.agent.put('greedy.json', manifest('greedy', fill(5), 300));
-    const greedy = await bench.agent.waitFor('greedy', isFailed, 20_000);
+    const greedy = await bench.agent.waitFor('greedy', isFailed);
     const message = 'Usage of EmptyDir volume "small" exceeds the limit "3Mi". ';
     expect(greedy.status).toMatchObject({ phase: 'Failed', reason: 'Evicted', message });
     await bench.event('greedy', 'Evicted', /^Usage of EmptyDir volume "small" exceeds the limit "3Mi"\. $/);
     const ended = await bench.agent.waitFor(
       'greedy',
       ({ status }) => status?.containerStatuses?.[0]?.state?.terminated !== undefined,
-      20_000,
     );
     expect(ended.status?.containerStatuses?.[0]?.restartCount).toBe(0);
 
@@ -119,11 +118,14 @@ test('limits are not kept where that is switched off', async () => {
   const greedy = await bench.agent.waitFor('greedy', isReady);
   // Without its limit as the size of the file system, there is room for all of it.
   expect(
-    await bench.exec(greedy, 'c', 'while ! [ -s /memory/x ]; do :; done; df -m /memory | tail -1'),
+    await bench.exec(greedy, 'c', 'while ! [ -s /memory/x ]; do sleep 0.05; done; df -m /memory | tail -1'),
   ).not.toMatch(/ 1 +[01] /);
-  await eventually(async () => {
-    const { pods } = (await bench.agent.get('/stats/summary')) as Summary;
-    return pods[0]?.volume?.some(({ name, usedBytes = 0 }) => name === 'small' && usedBytes > 3 * 2 ** 20);
-  });
+  await eventually(
+    async () => {
+      const { pods } = (await bench.agent.get('/stats/summary')) as Summary;
+      return pods[0]?.volume?.some(({ name, usedBytes = 0 }) => name === 'small' && usedBytes > 3 * 2 ** 20);
+    },
+    { timeoutMs: 30_000, what: 'the use of the volume is told' },
+  );
   await holds(async () => (await bench.agent.pod('greedy'))?.status?.phase === 'Running', 1500);
 });

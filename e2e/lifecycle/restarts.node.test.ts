@@ -34,7 +34,9 @@ describe.concurrent('restarts', () => {
     expect(second.filter(({ reason }) => reason === 'Started').length).toBeGreaterThan(0);
   });
 
-  test('crash loop: the first restart is immediate, the second waits 10 s and says so', async () => {
+  test('crash loop: the first restart is immediate, the second waits 10 s and says so', {
+    timeout: 120_000,
+  }, async () => {
     await bench.agent.put('crash.json', pod('crash', { containers: [sh('c', 'date +%s; exit 3')] }));
     const found = await bench.agent.waitFor('crash', isWaiting('c', 'CrashLoopBackOff'));
     const status = statusOf(found, 'c');
@@ -45,13 +47,18 @@ describe.concurrent('restarts', () => {
     expect(found.status?.phase).toBe('Running');
     const before = String(await bench.agent.get('/containerLogs/default/crash-n1/c?previous=true'));
     const now = await bench.logs('crash', 'c', /\d/);
-    expect(Number(now) - Number(before)).toBeLessThanOrEqual(2);
+    // What the machine takes, and none of the times that there are to wait.
+    expect(Number(now) - Number(before)).toBeLessThan(10);
 
-    const again = await bench.agent.waitFor('crash', (p) => (statusOf(p, 'c')?.restartCount ?? 0) >= 2);
+    const again = await bench.agent.waitFor(
+      'crash',
+      (p) => (statusOf(p, 'c')?.restartCount ?? 0) >= 2,
+      40_000,
+    );
     expect(statusOf(again, 'c')?.restartCount).toBe(2);
     const third = await bench.logs('crash', 'c', /\d/);
     expect(Number(third) - Number(now)).toBeGreaterThanOrEqual(10);
-    expect(Number(third) - Number(now)).toBeLessThanOrEqual(13);
+    expect(Number(third) - Number(now)).toBeLessThan(20);
     await bench.agent.waitFor('crash', (p) =>
       /back-off 20s/.test(statusOf(p, 'c')?.state?.waiting?.message ?? ''),
     );
@@ -103,12 +110,13 @@ describe.concurrent('restarts', () => {
   test('activeDeadlineSeconds: ends the pod for good', async () => {
     await bench.agent.put(
       'deadline.json',
-      pod('deadline', { activeDeadlineSeconds: 6, containers: [sh('c', WAIT)] }),
+      pod('deadline', { activeDeadlineSeconds: 12, containers: [sh('c', WAIT)] }),
     );
     await bench.agent.waitFor('deadline', isRunning('c'));
     const found = await bench.agent.waitFor(
       'deadline',
       (p) => statusOf(p, 'c')?.state?.terminated !== undefined,
+      40_000,
     );
     expect(found.status).toMatchObject({ phase: 'Failed', reason: 'DeadlineExceeded' });
   });

@@ -64,7 +64,7 @@ test('pods that run stay, whatever the next agent makes of the node; one that wa
   const { status } = await bench.agent.waitFor('waits', isRunning('c'));
   expect(status?.containerStatuses?.[0]?.restartCount).toBe(0);
   await bench.agent.drop('waits.json');
-  await eventually(async () => (await bench.agent.pod('waits')) === undefined);
+  await eventually(async () => (await bench.agent.pod('waits')) === undefined, { timeoutMs: 20_000 });
 });
 
 test('for a critical pod, those of manifests make no room, and those that were applied do', async () => {

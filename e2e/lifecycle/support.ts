@@ -125,6 +125,8 @@ export interface Bench extends AsyncDisposable {
   fileText(path: string, until: RegExp): Promise<string>;
   /** An event of the pod with this reason, its message matching. */
   event(podName: string, reason: string, message?: RegExp): Promise<string>;
+  /** When the agent last looked for an image of the pod's, the first thing that it does to start a container. */
+  imageLookedForAtMs(podName: string): Promise<number>;
 }
 
 export async function startBench(flags: readonly string[] = []): Promise<Bench> {
@@ -136,13 +138,11 @@ export async function startBench(flags: readonly string[] = []): Promise<Bench> 
     agent,
     cri,
     logs: (podName, container, until = /./) =>
-      eventually(
-        async () => {
-          const query = `tailLines=1000`;
-          const text = String(await agent.get(`/containerLogs/default/${podName}-n1/${container}?${query}`));
-          return until.test(text) ? text : undefined;
-        },
-        { timeoutMs: 20_000, what: `log of ${podName}/${container}: ${String(until)}` },
+      textOnce(
+        async () =>
+          String(await agent.get(`/containerLogs/default/${podName}-n1/${container}?tailLines=1000`)),
+        until,
+        `log of ${podName}/${container}`,
       ),
     async exec(found, container, script) {
       const { stdout, stderr, exitCode } = await cri.runtime.execSync({
@@ -153,14 +153,7 @@ export async function startBench(flags: readonly string[] = []): Promise<Bench> 
       if (exitCode !== 0) throw new Error(`${script}: ${exitCode} ${Buffer.from(stderr).toString()}`);
       return Buffer.from(stdout).toString();
     },
-    fileText: (path, until) =>
-      eventually(
-        async () => {
-          const text = await readFile(path, 'utf8');
-          return until.test(text) ? text : undefined;
-        },
-        { timeoutMs: 20_000, what: `${path}: ${String(until)}` },
-      ),
+    fileText: (path, until) => textOnce(() => readFile(path, 'utf8'), until, path),
     event: (podName, reason, message = /./) =>
       eventually(
         async () => {
@@ -169,13 +162,30 @@ export async function startBench(flags: readonly string[] = []): Promise<Bench> 
           if (found !== undefined) return found.message;
           throw new Error(`seen: ${events.map((seen) => `${seen.reason}: ${seen.message}`).join('\n')}`);
         },
-        { timeoutMs: 20_000, what: `event ${reason} ${String(message)} of ${podName}` },
+        { timeoutMs: 30_000, what: `event ${reason} ${String(message)} of ${podName}` },
       ),
+    async imageLookedForAtMs(podName) {
+      const pulled = (await agent.events(podName)).find(({ reason }) => reason === 'Pulled');
+      return Date.parse(pulled?.lastTimestamp ?? '');
+    },
     async [Symbol.asyncDispose]() {
       cri.close();
       await agent[Symbol.asyncDispose]();
     },
   };
+}
+
+/** The text once it matches, which may be an empty one. */
+async function textOnce(read: () => Promise<string>, until: RegExp, of: string): Promise<string> {
+  const { text } = await eventually(
+    async () => {
+      const seen = await read();
+      if (until.test(seen)) return { text: seen };
+      throw new Error(`it is ${JSON.stringify(seen.slice(-1000))}`);
+    },
+    { timeoutMs: 30_000, what: `${of}: ${String(until)}` },
+  );
+  return text;
 }
 
 /** Looks for the whole time that a condition holds. For what must not happen there is nothing to wait for.

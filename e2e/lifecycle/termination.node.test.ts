@@ -21,8 +21,9 @@ describe.concurrent('termination', () => {
       what: `${name} is gone`,
     });
 
-  async function msUntilGone(name: string, timeoutMs: number): Promise<number> {
+  async function dropAndTime(name: string, timeoutMs: number): Promise<number> {
     const startMs = performance.now();
+    await bench.agent.drop(`${name}.json`);
     await gone(name, timeoutMs);
     return performance.now() - startMs;
   }
@@ -39,8 +40,7 @@ describe.concurrent('termination', () => {
     );
     await bench.agent.waitFor('well', isReady);
     await bench.fileText(`${bench.agent.folder}/well-up`, /^/);
-    await bench.agent.drop('well.json');
-    const tookMs = await msUntilGone('well', 15_000);
+    const tookMs = await dropAndTime('well', 30_000);
     expect(tookMs).toBeGreaterThanOrEqual(900);
     expect(await said('well')).toBe('bye\n');
     await bench.event('well', 'Killing', /^Stopping container c$/);
@@ -57,8 +57,8 @@ describe.concurrent('termination', () => {
       }),
     );
     await bench.agent.waitFor('stubborn', isReady);
-    await bench.agent.drop('stubborn.json');
-    const tookMs = await msUntilGone('stubborn', 25_000);
+    await bench.fileText(`${bench.agent.folder}/stubborn`, /\d/);
+    const tookMs = await dropAndTime('stubborn', 25_000);
     expect(tookMs).toBeGreaterThanOrEqual(1_900);
   });
 
@@ -78,7 +78,7 @@ describe.concurrent('termination', () => {
     await bench.agent.waitFor('hooked', isReady);
     await bench.fileText(`${bench.agent.folder}/hooked-up`, /^/);
     await bench.agent.drop('hooked.json');
-    await gone('hooked', 15_000);
+    await gone('hooked', 30_000);
     expect(await said('hooked')).toBe('begin\nend\nterm\n');
   });
 
@@ -100,7 +100,7 @@ describe.concurrent('termination', () => {
     await bench.agent.waitFor('hung', isReady);
     await bench.fileText(`${bench.agent.folder}/hung-up`, /^/);
     await bench.agent.drop('hung.json');
-    await gone('hung', 10_000);
+    await gone('hung', 30_000);
     expect(await said('hung')).toBe('term\n');
     await bench.event('hung', 'FailedPreStopHook', /did not end within the grace period of 1s/);
   });
@@ -116,7 +116,7 @@ describe.concurrent('termination', () => {
     );
     await bench.fileText(`${bench.agent.folder}/stuck`, /^/);
     await bench.agent.drop('stuck.json');
-    expect(await msUntilGone('stuck', 10_000)).toBeLessThan(10_000);
+    expect(await gone('stuck', 25_000)).toBe(true);
   });
 
   test('a second, shorter deletion shortens the grace period', async () => {
@@ -137,7 +137,7 @@ describe.concurrent('termination', () => {
     const ending = await bench.agent.pod('short');
     expect(ending?.metadata?.deletionTimestamp).toBeDefined();
     await bench.agent.call('DELETE', '/pods/default/short?gracePeriodSeconds=0');
-    expect(await msUntilGone('short', 25_000)).toBeLessThan(25_000);
+    expect(await gone('short', 25_000)).toBe(true);
   });
 
   test('a first deletion may be shorter than the pod asks for', async () => {
@@ -149,7 +149,7 @@ describe.concurrent('termination', () => {
     );
     await bench.agent.waitFor('first', isReady);
     await bench.agent.call('DELETE', '/pods/default/first?gracePeriodSeconds=1');
-    expect(await msUntilGone('first', 25_000)).toBeLessThan(25_000);
+    expect(await gone('first', 25_000)).toBe(true);
   });
 
   test('postStart runs beside the container, and one that fails gets it restarted', async () => {

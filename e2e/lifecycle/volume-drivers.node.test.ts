@@ -80,6 +80,8 @@ test('ephemeral: without a server, pods have volumes of the manifests one after 
     }),
   );
   await bench.agent.waitFor('one', isReady);
+  // It runs a while before it has written.
+  await bench.fileText(join(path, 'f'), /hello/);
   expect(await readdir(path)).toEqual(['f']);
   await bench.agent.put('two.json', withScratch('two'));
   await bench.event('two', 'FailedMount', /fits claim default\/two-n1-v: disk has another claim/);

@@ -183,7 +183,9 @@ describe.concurrent('volumes', () => {
     const found = await bench.agent.waitFor('live', isReady);
     expect(await bench.exec(found, 'c', 'cat /cm/version /one/version')).toBe('11');
     await bench.agent.put('live-cm.json', configMap('live', { version: '2' }));
-    await eventually(async () => (await bench.exec(found, 'c', 'cat /cm/version; ls /cm')) === '2version\n');
+    await eventually(async () => (await bench.exec(found, 'c', 'cat /cm/version; ls /cm')) === '2version\n', {
+      timeoutMs: 20_000,
+    });
     expect(await bench.exec(found, 'c', 'cat /one/version')).toBe('1');
   });
 
@@ -197,8 +199,11 @@ describe.concurrent('volumes', () => {
     );
     await bench.agent.waitFor('late', isWaiting('c', 'ContainerCreating'));
     await bench.event('late', 'FailedMount', /ConfigMap default\/late not found/);
+    const startMs = Date.now();
     await bench.agent.put('late-cm.json', configMap('late', { k: 'v' }));
-    const found = await bench.agent.waitFor('late', isReady, 5_000);
+    const found = await bench.agent.waitFor('late', isReady);
+    // When it was tried again; how long a start takes is the runtime's matter.
+    expect((await bench.imageLookedForAtMs('late')) - startMs).toBeLessThan(5_000);
     expect(await bench.exec(found, 'c', 'cat /cm/k')).toBe('v');
   });
 

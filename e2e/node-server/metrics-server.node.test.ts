@@ -61,10 +61,13 @@ function usage([before, after]: readonly [Scrape, Scrape], subject: string, labe
 
 /** Until time has passed for everything that is told. */
 async function scrapeTwice(pod: string): Promise<readonly [Scrape, Scrape]> {
-  const first = await scrape();
+  const labels = `{container="main",namespace="default",pod="${pod}"}`;
+  const first = await eventually(async () => {
+    const scraped = await scrape();
+    return scraped.has(`container_cpu_usage_seconds_total${labels}`) ? scraped : undefined;
+  });
   return eventually(async () => {
     const both = [first, await scrape()] as const;
-    const labels = `{container="main",namespace="default",pod="${pod}"}`;
     return usage(both, 'node') !== undefined && usage(both, 'container', labels) !== undefined
       ? both
       : undefined;

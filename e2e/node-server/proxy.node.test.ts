@@ -23,7 +23,12 @@ END
 chmod +x /w/cgi-bin/tell; echo page > /w/below/index.html; httpd -p 8080 -h /w; ${WAIT}`;
   web = await node.run('web', {
     hostNetwork: false,
-    containers: [sh('main', script, { ports: [{ name: 'http', containerPort: 8080 }] })],
+    containers: [
+      sh('main', script, {
+        ports: [{ name: 'http', containerPort: 8080 }],
+        readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
+      }),
+    ],
   });
   const { body } = await plane.get(`${FOLDER}/pods/${web}`);
   address = String(body.status['podIP']);

@@ -16,7 +16,7 @@ import {
 } from '@kubernetes/client-node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../../testing/wait.ts';
-import { configMap, usePlane, VOCABULARY_NAMES } from '../plane/support.ts';
+import { configMap, type Plane, usePlane, VOCABULARY_NAMES } from '../plane/support.ts';
 import { type Relay, startRelay } from './testing/relay.ts';
 
 describe.each(VOCABULARY_NAMES)('in the words of %s', (vocabulary) => {
@@ -158,9 +158,22 @@ describe.each(VOCABULARY_NAMES)('in the words of %s', (vocabulary) => {
   });
 });
 
-describe('an informer', () => {
-  const KEPT_MS = 1500;
-  const plane = usePlane('kubernetes', ['--compaction-interval', `${KEPT_MS}ms`]);
+/** What it told, and what it has: names with their values. */
+interface Followed extends AsyncDisposable {
+  readonly told: string[];
+  readonly connects: () => number;
+  readonly has: () => Readonly<Record<string, string | undefined>>;
+}
+
+interface Following {
+  readonly plane: Plane;
+  readonly relay: () => Relay;
+  readonly follow: (namespace: string) => Promise<Followed>;
+}
+
+/** For the tests of a `describe`: a server, and informers that reach it by a way that can be cut. */
+function useInformers(flags: readonly string[] = []): Following {
+  const plane = usePlane('kubernetes', flags);
   let relay: Relay;
   let config: KubeConfig;
 
@@ -171,13 +184,6 @@ describe('an informer', () => {
     config.loadFromString(text.replaceAll(plane.server.url, relay.url));
   });
   afterAll(() => relay[Symbol.asyncDispose]());
-
-  /** What it told, and what it has: names with their values. */
-  interface Followed extends AsyncDisposable {
-    readonly told: string[];
-    readonly connects: () => number;
-    readonly has: () => Readonly<Record<string, string | undefined>>;
-  }
 
   /** Follows the ConfigMaps of a namespace as the library's documentation says: started anew after every error. */
   async function follow(namespace: string): Promise<Followed> {
@@ -218,7 +224,13 @@ describe('an informer', () => {
     };
   }
 
-  const until = (what: string, check: () => boolean): Promise<unknown> => eventually(check, { what });
+  return { plane, relay: () => relay, follow };
+}
+
+const until = (what: string, check: () => boolean): Promise<unknown> => eventually(check, { what });
+
+describe('an informer', () => {
+  const { plane, relay, follow } = useInformers();
 
   test('tells of everything once, in order', async () => {
     const path = `${await plane.namespace()}/configmaps`;
@@ -238,7 +250,7 @@ describe('an informer', () => {
     for (let round = 0; round < 20; round += 1) {
       await plane.post(path, configMap(`m-${round}`, '1'));
       await plane.patch(`${path}/m-${round}`, { data: { value: '2' } });
-      if (round % 4 === 3) relay.cut();
+      if (round % 4 === 3) relay().cut();
     }
     await plane.post(path, configMap('last', '2'));
     await until('the last one came', () => 'last' in informer.has());
@@ -259,6 +271,10 @@ describe('an informer', () => {
     await until('what came after the restart', () => 'after' in informer.has());
     expect(informer.told).toEqual(['add before 1', 'add after 1']);
   });
+});
+
+describe('an informer of a server that keeps little history', () => {
+  const { plane, relay, follow } = useInformers(['--compaction-interval=1500ms']);
 
   test('begins anew when what it missed is no longer kept', async () => {
     const path = `${await plane.namespace()}/configmaps`;
@@ -266,7 +282,7 @@ describe('an informer', () => {
     await plane.post(path, configMap('stays', '1'));
     const revision = await plane.revision();
     await using informer = await follow(path.split('/')[4] ?? '');
-    relay.close();
+    relay().close();
     await plane.delete(`${path}/gone`);
     await plane.patch(`${path}/stays`, { data: { value: '2' } });
     await eventually(
@@ -279,7 +295,7 @@ describe('an informer', () => {
       },
       { what: 'the old version is gone', intervalMs: 100 },
     );
-    relay.open();
+    relay().open();
     await until('it has the new state', () => informer.has()['stays'] === '2' && !('gone' in informer.has()));
     expect(informer.told).toContain('delete gone 1');
   });

@@ -124,7 +124,7 @@ describe('a server that is told to stop', { timeout: 60_000 }, () => {
 
   test('is not ready first, serves on for a while, ends its watches in good order, and exits', async () => {
     await using dir = await createTempDir('na-stop-');
-    await using program = await startProgram(dir.path, ['--shutdown-delay-duration=3s']);
+    await using program = await startProgram(dir.path, ['--shutdown-delay-duration=5s']);
     const watch = await request(`${program.url}${COLLECTION}?watch=1`, { dispatcher: program.agent });
     const events = watch.body.text();
     program.signal('SIGTERM');

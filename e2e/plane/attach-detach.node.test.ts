@@ -2,7 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { attachmentName, csiVolumeName } from '#api/meta/volume-names.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Body, type Json, pod, STRATEGIC, usePlane } from './support.ts';
+import { type Body, type Json, pod, STRATEGIC, usePlane, WAIT } from './support.ts';
 
 const plane = usePlane('plat', [
   '--controllers=attachdetach,persistentvolume-binder,pvc-protection,pv-protection,podgc,garbagecollector,namespace',
@@ -79,7 +79,7 @@ const told = async (node: string): Promise<unknown> =>
   (await plane.get(`/api/v1/nodes/${node}`)).body.status['volumesAttached'];
 
 const untilTold = (node: string, expected: unknown): Promise<void> =>
-  expect.poll(() => told(node), { timeout: 10_000 }).toEqual(expected);
+  expect.poll(() => told(node), WAIT).toEqual(expected);
 
 const isTold = (handle: string): Json => ({ name: unique(handle), devicePath: '' });
 
@@ -96,7 +96,7 @@ const untilEvent = (ns: string, name: string, text: string): Promise<Body> =>
   );
 
 const untilGone = (path: string): Promise<void> =>
-  expect.poll(async () => (await plane.get(path)).status, { timeout: 10_000 }).toBe(404);
+  expect.poll(async () => (await plane.get(path)).status, WAIT).toBe(404);
 
 beforeAll(async () => {
   for (const name of ['a', 'b', 'c']) await addNode(name);
@@ -139,7 +139,7 @@ describe('attachdetach', () => {
     await use('a', []);
     await untilTold('a', undefined);
     await expect
-      .poll(async () => (await plane.get(attachment.path)).body.metadata.deletionTimestamp)
+      .poll(async () => (await plane.get(attachment.path)).body.metadata.deletionTimestamp, WAIT)
       .toBeDefined();
     expect((await plane.get(pathOf('v1', 'b'))).status).toBe(404);
     await plane.patch(attachment.path, { metadata: { finalizers: null } });
@@ -195,7 +195,7 @@ describe('attachdetach', () => {
     await untilTold('c', [isTold('ended')]);
     await plane.patch(`${ns}/pods/done/status`, { status: { phase: 'Succeeded' } }, STRATEGIC);
     await expect
-      .poll(async () => (await plane.get(ended.path)).body.metadata.deletionTimestamp)
+      .poll(async () => (await plane.get(ended.path)).body.metadata.deletionTimestamp, WAIT)
       .toBeDefined();
     await untilTold('c', undefined);
     // A pod on a managed node shows that all that was there before was looked at.
@@ -213,11 +213,11 @@ describe('attachdetach', () => {
     await addVolume(ns, 'disk', 'ReadWriteOnce', { iscsi });
     await plane.post(`${ns}/pods`, user('p', 'disk', 'c'));
     const name = `${domain}/iscsi/10.0.0.1:3260:iqn.2026-01.example:disk:1`;
-    await expect.poll(async () => (await told('c')) ?? []).toContainEqual({ name, devicePath: '' });
+    await expect.poll(async () => (await told('c')) ?? [], WAIT).toContainEqual({ name, devicePath: '' });
     await plane.post(`${ns}/pods`, user('q', 'disk', 'b'));
     await untilEvent(ns, 'q', 'Volume is already used by pod(s) p');
     await plane.delete(`${ns}/pods/p`);
-    await expect.poll(async () => (await told('b')) ?? []).toContainEqual({ name, devicePath: '' });
+    await expect.poll(async () => (await told('b')) ?? [], WAIT).toContainEqual({ name, devicePath: '' });
     expect((await told('c')) ?? []).not.toContainEqual({ name, devicePath: '' });
   });
 
@@ -245,13 +245,13 @@ describe('attachdetach', () => {
     const found = async (handle: string, node: string): Promise<Body> =>
       (await plane.get(`${ATTACHMENTS}/${attachmentName(driver, handle, node)}`)).body;
     await expect
-      .poll(async () => (await found('vol-1', 'b')).spec)
+      .poll(async () => (await found('vol-1', 'b')).spec, WAIT)
       .toMatchObject({
         attacher: driver,
         source: { persistentVolumeName: 'cloud' },
       });
     await expect
-      .poll(async () => (await found('vol-2', 'b')).spec)
+      .poll(async () => (await found('vol-2', 'b')).spec, WAIT)
       .toMatchObject({
         attacher: driver,
         source: {
@@ -263,9 +263,9 @@ describe('attachdetach', () => {
       });
     expect((await found('vol-1', 'c')).kind).toBe('Status');
     await plane.patch(`${csiNodes}/c`, { metadata: { annotations } });
-    await expect.poll(async () => (await found('vol-1', 'c')).kind).toBe('VolumeAttachment');
+    await expect.poll(async () => (await found('vol-1', 'c')).kind, WAIT).toBe('VolumeAttachment');
     await plane.delete(`${ns}/pods/inline`);
-    await expect.poll(async () => (await found('vol-2', 'b')).kind).toBe('Status');
+    await expect.poll(async () => (await found('vol-2', 'b')).kind, WAIT).toBe('Status');
   });
 
   test('what is on a node that is out of service moves: its pods that are deleted go, and their volumes', async () => {
@@ -289,7 +289,7 @@ describe('attachdetach', () => {
     await plane.patch('/api/v1/nodes/off', { spec: { taints: [taint] } });
     await untilGone(`${ns}/pods/p`);
     await expect
-      .poll(async () => (await plane.get(attachment.path)).body.metadata.deletionTimestamp)
+      .poll(async () => (await plane.get(attachment.path)).body.metadata.deletionTimestamp, WAIT)
       .toBeDefined();
     await plane.patch(attachment.path, { metadata: { finalizers: null } });
     await asked('moves', 'b');
@@ -301,10 +301,12 @@ describe('attachdetach', () => {
     await plane.post(`${ns}/pods`, user('p', 'kept', 'a'));
     const kept = await asked('kept', 'a');
     await attach(kept);
-    await expect.poll(async () => (await told('a')) ?? []).toContainEqual(isTold('kept'));
+    await expect.poll(async () => (await told('a')) ?? [], WAIT).toContainEqual(isTold('kept'));
     await plane.server.restart();
     await plane.delete(`${ns}/pods/p`);
-    await expect.poll(async () => (await plane.get(kept.path)).body.metadata.deletionTimestamp).toBeDefined();
+    await expect
+      .poll(async () => (await plane.get(kept.path)).body.metadata.deletionTimestamp, WAIT)
+      .toBeDefined();
     expect((await told('a')) ?? []).not.toContainEqual(isTold('kept'));
   });
 });

@@ -10,7 +10,7 @@ import {
   untilDefinition,
   untilGone,
 } from './definitions.ts';
-import { APPLY, JSON_PATCH, usePlane, VOCABULARY_NAMES } from './support.ts';
+import { APPLY, JSON_PATCH, usePlane, VOCABULARY_NAMES, WAIT } from './support.ts';
 
 describe.each(VOCABULARY_NAMES)('definitions (%s)', (vocabulary) => {
   const plane = usePlane(vocabulary);
@@ -260,7 +260,7 @@ describe('who may do what with custom resources', () => {
       subjects: [{ kind: 'User', name: 'baker' }],
     });
     const read = async (): Promise<number> => (await baker.get(`${cakes.collection()}/a`)).status;
-    await expect.poll(read, { interval: 5 }).toBe(200);
+    await expect.poll(read, { ...WAIT, interval: 5 }).toBe(200);
     expect((await baker.get(`${cakes.collection()}/a/status`)).status).toBe(403);
     expect((await baker.get('/apis/shop.example/v1/cakes')).status).toBe(403);
     const refused = await baker.post(cakes.collection(), cakes.object('b'));

@@ -2,7 +2,7 @@
  *  definition. Source: document 1, 4.5 and 4.6; apiextensions/v1. */
 import { expect, test } from 'vitest';
 import { type Defined, define, untilDefinition } from './definitions.ts';
-import { usePlane, type WatchStream } from './support.ts';
+import { usePlane, WAIT, type WatchStream } from './support.ts';
 
 const plane = usePlane();
 
@@ -48,7 +48,7 @@ test('a definition that is made, used and deleted before a restart leaves nothin
   const pies = await define(plane, { plural: 'pies', versions: [{ root: SCHEMA }] });
   const since = await changes(pies);
   await plane.delete(pies.path);
-  await expect.poll(async () => (await plane.get(pies.path)).status, { interval: 5 }).toBe(404);
+  await expect.poll(async () => (await plane.get(pies.path)).status, { ...WAIT, interval: 5 }).toBe(404);
   await plane.server.restart();
   expect((await watchFrom(pies, since)).status).toBe(404);
   const again = await define(plane, { plural: 'pies', versions: [{ root: SCHEMA }] });

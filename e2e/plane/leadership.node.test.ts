@@ -55,7 +55,10 @@ beforeAll(async () => {
 });
 afterAll(() => etcd[Symbol.asyncDispose]());
 
-test('a server that is killed is followed by the other, and no pod is missed or doubled', async () => {
+/** Waiting for the lease of who was killed takes 15 s of it. */
+const LIMIT = { timeout: 120_000 };
+
+test('a server that is killed is followed by the other, and no pod is missed or doubled', LIMIT, async () => {
   await using dirs = new AsyncDisposableStack();
   const [first, second] = [
     dirs.use(await createTempDir('na-lead-')),

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
 import { type Reply, usePlane } from './support.ts';
 
-const plane = usePlane('kubernetes', ['--nodeagent-timeout=2s']);
+const plane = usePlane('kubernetes');
 const POD = '/api/v1/namespaces/default/pods/web';
 
 /** An agent that does as it is told. */

@@ -5,7 +5,16 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { kubectlMinor, useKubectl } from '../plane-strangers/testing/kubectl.ts';
-import { type Json, type Plane, pod, type Reply, usePlane, VOCABULARY_NAMES, workload } from './support.ts';
+import {
+  type Json,
+  type Plane,
+  pod,
+  type Reply,
+  usePlane,
+  VOCABULARY_NAMES,
+  WAIT,
+  workload,
+} from './support.ts';
 
 const PROTOBUF = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
 
@@ -285,7 +294,7 @@ describe('kubectl', () => {
     expect((await json('get crontab a')).spec).toMatchObject({ port: 80, pod: { kind: 'Pod', more: 1 } });
     await ok('delete crd crontabs.example.com');
     await expect
-      .poll(async () => Object.fromEntries(await index(plane)))
+      .poll(async () => Object.fromEntries(await index(plane)), WAIT)
       .not.toHaveProperty(['apis/example.com/v1']);
     expect((await plane.get('/openapi/v2')).text).not.toContain('CronTab"');
   });

@@ -28,6 +28,8 @@ export async function* eventsOf(
     await using stream: WatchStream = await client.watch(`${path}?watch=1`);
     const close = (): void => stream.close();
     signal.addEventListener('abort', close, { once: true });
+    // It may have fired while the watch was opened.
+    if (signal.aborted) close();
     for (;;) {
       const event = await stream.next().catch(() => undefined);
       if (event === undefined) break;

@@ -188,6 +188,8 @@ describe('a node', () => {
       },
     });
     expect(conditionOf(seen, 'Ready')).toMatchObject({ status: 'True', reason: 'NodeAgentReady' });
+    // Told when the server's answer has come; its watch may have been faster.
+    await eventually(() => node.events.length > 1);
     expect(node.events.map(({ reason }) => reason)).toEqual([
       'Starting',
       'NodeHasSufficientMemory',
@@ -225,7 +227,9 @@ describe('a node', () => {
     expect(seen.spec?.unschedulable).toBe(true);
     expect(seen.spec?.taints).toContainEqual({ key: 'theirs', effect: 'NoExecute' });
     expect(seen.status?.capacity).not.toHaveProperty('hugepages-2Mi');
-    expect(second.events.filter(({ reason }) => reason === 'Rebooted')).toHaveLength(1);
+    const reboots = () => second.events.filter(({ reason }) => reason === 'Rebooted');
+    await eventually(() => reboots().length > 0);
+    expect(reboots()).toHaveLength(1);
     expect(second.logged).toContain('Node was registered before');
   });
 

@@ -1,5 +1,6 @@
 /** What the conformance tests share: a server for each file, requests in a few words, watches as they come in. */
 import { writeFile } from 'node:fs/promises';
+import { StringDecoder } from 'node:string_decoder';
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Dispatcher, request } from 'undici';
 import { afterAll, beforeAll } from 'vitest';
@@ -73,7 +74,7 @@ export interface WatchEvent {
 export interface WatchStream extends AsyncDisposable {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** The next event; `undefined` at the stream's end. @throws Error after 5 s */
+  /** The next event; `undefined` at the stream's end. @throws Error after 10 s, and when asked again after the end */
   next(): Promise<WatchEvent | undefined>;
   /** The next events, as `TYPE name`. */
   take(count: number): Promise<readonly string[]>;
@@ -108,11 +109,14 @@ function contentOf(body: unknown): string | Buffer | undefined {
     : JSON.stringify(body);
 }
 
-const EVENT_MS = 5000;
+const EVENT_MS = 10_000;
 
 function streamOf({ statusCode, headers, body }: Dispatcher.ResponseData, end: () => void): WatchStream {
-  const lines = body[Symbol.asyncIterator]();
+  const pieces = body[Symbol.asyncIterator]();
+  // A piece may end within a character.
+  const decoder = new StringDecoder('utf8');
   let rest = '';
+  let ended = false;
   async function line(): Promise<string | undefined> {
     for (;;) {
       const newline = rest.indexOf('\n');
@@ -121,9 +125,12 @@ function streamOf({ statusCode, headers, body }: Dispatcher.ResponseData, end: (
         rest = rest.slice(newline + 1);
         return found;
       }
-      const { value, done } = (await lines.next()) as { value: Buffer; done?: boolean };
-      if (done === true) return undefined;
-      rest += value.toString('utf8');
+      // Whoever waits in a loop for what did not come before the end would never get out of it.
+      if (ended) throw new Error('the stream has ended');
+      const { value, done } = (await pieces.next()) as { value: Buffer; done?: boolean };
+      ended = done === true;
+      if (ended) return undefined;
+      rest += decoder.write(value);
     }
   }
   const stream: WatchStream = {

@@ -415,7 +415,8 @@ describe('kinds', () => {
       ['spec'],
     ],
     ['jobs', { spec: { completions: 5 } }, ['spec.completions']],
-    ['services', { spec: { clusterIP: '10.0.0.77', clusterIPs: ['10.0.0.77'] } }, ['spec.clusterIPs[0]']],
+    // Of no range, so that no service has it by chance.
+    ['services', { spec: { clusterIP: '10.9.9.77', clusterIPs: ['10.9.9.77'] } }, ['spec.clusterIPs[0]']],
     ['endpointslices', { addressType: 'IPv6', endpoints: [{ addresses: ['fd00::1'] }] }, ['addressType']],
     ['priorityclasses', { value: 5 }, ['value']],
     ['runtimeclasses', { handler: 'other' }, ['handler']],

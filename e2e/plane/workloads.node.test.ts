@@ -83,6 +83,13 @@ const until = (plane: Plane, path: string, isWanted: (body: Body) => boolean, wh
     { ...WAIT, what },
   );
 
+/** Resolves when all pods have this image: those that were told to go may be there for a moment longer. */
+const untilImage = (pods: () => Promise<readonly Body[]>, image: string): Promise<unknown> =>
+  eventually(async () => (await pods()).every((pod) => imageOf(pod) === image), {
+    ...WAIT,
+    what: `only pods of ${image}`,
+  });
+
 const isRolledOut =
   (replicas: number, generation?: number) =>
   ({ status, metadata }: Body): boolean =>
@@ -161,13 +168,15 @@ describe('kubernetes', () => {
       reason: 'NewReplicaSetAvailable',
     });
     expect(conditionOf(updated, 'Available')).toMatchObject({ status: 'True' });
-    expect(new Set((await pods(ns)).map(imageOf))).toEqual(new Set(['busybox:2']));
+    await untilImage(() => pods(ns), 'busybox:2');
+    expect(await pods(ns)).toHaveLength(6);
 
     await plane.patch(path, withImage('busybox'), STRATEGIC);
     const back = await until(plane, path, isRolledOut(6, 3), 'rollback');
     expect(back.metadata.annotations?.[revision]).toBe('3');
     const sets = (await plane.get(at(ns, 'apps/v1', 'replicasets'))).body.items;
     expect(sets).toHaveLength(2);
+    await untilImage(() => pods(ns), 'busybox');
     expect(new Set((await pods(ns)).map(({ metadata }) => metadata.labels?.[TEMPLATE_HASH])).size).toBe(1);
     expect(bounds.events).toBeGreaterThan(20);
     expect(bounds.least).toBeGreaterThanOrEqual(5);
@@ -227,7 +236,8 @@ describe('kubernetes', () => {
     expect((await pods(ns)).map(imageOf)).toEqual(['busybox', 'busybox', 'busybox']);
     await plane.patch(path, { spec: { paused: false } });
     await until(plane, path, isRolledOut(3), 'update');
-    expect((await pods(ns)).map(imageOf)).toEqual(['busybox:2', 'busybox:2', 'busybox:2']);
+    await untilImage(() => pods(ns), 'busybox:2');
+    expect(await pods(ns)).toHaveLength(3);
   });
 
   test('a recreating Deployment never has pods of two versions', async () => {
@@ -479,8 +489,13 @@ describe.each<[string, readonly string[]]>([
         'a job that is done',
       );
     }
-    const jobs = (await plane.get(at(ns, 'batch/v1', 'jobs'))).body.items;
-    expect(jobs).toHaveLength(1);
+    // A minute that just began has a job of its own for a moment.
+    const { items: jobs } = await until(
+      plane,
+      at(ns, 'batch/v1', 'jobs'),
+      ({ items }) => items.length === 1,
+      'one job',
+    );
     expect(jobs[0]?.metadata).toMatchObject({
       labels: { from: 'tick' },
       ownerReferences: [{ kind: 'CronJob', name: 'tick', controller: true }],

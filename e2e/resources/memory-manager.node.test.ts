@@ -44,7 +44,10 @@ test('a guaranteed pod has its memory on a node, until it is gone', async () => 
   const blocks = [{ numaAffinity: [0], type: 'memory', size: 32 * 1024 * 1024 }];
   expect(await entries()).toEqual({ [found.metadata?.uid ?? '']: { c: blocks } });
   await bench.agent.drop('m.json');
-  await eventually(async () => Object.keys(await entries()).length === 0, { what: 'nobody has memory' });
+  await eventually(async () => Object.keys(await entries()).length === 0, {
+    timeoutMs: 20_000,
+    what: 'nobody has memory',
+  });
 });
 
 test('a pod that asks for more than a node has is refused', async () => {
@@ -58,7 +61,10 @@ test('an agent does not start while the reservations contradict each other', asy
   const { agent } = bench;
   await agent.stop();
   agent.spawn(['--system-reserved=memory=600Mi']);
-  await eventually(() => !existsSync(`/proc/${agent.pid}`), { what: 'the agent has ended' });
+  await eventually(() => !existsSync(`/proc/${agent.pid}`), {
+    timeoutMs: 30_000,
+    what: 'the agent has ended',
+  });
   expect(await agent.stop()).toBe(1);
   expect(await agent.log()).toContain(
     '--reserved-memory names 512Mi of memory, and 600Mi are kept from pods',

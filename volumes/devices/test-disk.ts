@@ -9,6 +9,7 @@ import { detachBeneath } from '../teardown.ts';
 import type { DevicePaths } from './contract.ts';
 import type { FormatAndMountDeps } from './format-and-mount.ts';
 import { attachLoop, detachLoop } from './loop.ts';
+import { untilUnused } from './testing/until-unused.ts';
 
 const MIB = 1024 * 1024;
 
@@ -30,6 +31,8 @@ export interface TestDisks extends AsyncDisposable {
   disk(sizeMib: number, options?: { readonly partitions?: boolean }): Promise<TestDisk>;
   /** A new folder. */
   folder(name: string): Promise<string>;
+  /** Takes a file system from its folder, and waits until nobody has its device. */
+  unmount(target: string): Promise<void>;
   /** Runs a program. @throws Error unless it succeeds */
   run(program: string, args: readonly string[], input?: string): Promise<ProgramResult>;
 }
@@ -48,6 +51,12 @@ export async function createTestDisks(): Promise<TestDisks> {
     return result;
   }
 
+  async function unmount(target: string): Promise<void> {
+    const mounted = (await deps.mounter.list()).findLast(({ mountPoint }) => mountPoint === target);
+    await deps.mounter.syscalls.unmount(target, 0);
+    if (mounted !== undefined) await untilUnused(mounted.source);
+  }
+
   async function detach(device: string): Promise<void> {
     if (loops.delete(device)) await detachLoop(deps, device, signal);
   }
@@ -56,6 +65,7 @@ export async function createTestDisks(): Promise<TestDisks> {
     base,
     deps,
     run,
+    unmount,
     async folder(name) {
       const path = join(base, name);
       await mkdir(path);

@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../testing/wait.ts';
 import type { ProgramOptions } from './contract.ts';
 import { failText, MissingProgramError, ProgramTimeoutError } from './errors.ts';
 import { findProgram } from './find-program.ts';
@@ -65,16 +66,15 @@ describe('createRunProgram', () => {
       ...OPTIONS,
       signal: stop.signal,
     });
-    const pid = await vi.waitFor(async () => {
+    const pid = await eventually(async () => {
       const text = await readFile(file, 'utf8');
-      expect(text).toMatch(/^\d+\n$/);
-      return Number(text);
+      return /^\d+\n$/.test(text) && Number(text);
     });
     stop.abort(new Error('the pod is gone'));
     await expect(failed).rejects.toThrow('the pod is gone');
-    await vi.waitFor(async () => {
+    await eventually(async () => {
       const state = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-      expect(state === '' || /\) [ZX] /.test(state)).toBe(true);
+      return state === '' || /\) [ZX] /.test(state);
     });
     await expect(run('true', [], { ...OPTIONS, signal: stop.signal })).rejects.toThrow('the pod is gone');
   });

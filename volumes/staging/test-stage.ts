@@ -2,6 +2,7 @@
 import { mkdir, open, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, vi } from 'vitest';
+import { systemClock } from '#api/kit/clock.ts';
 import type { PersistentVolumeSpec } from '#api/schema/gen/core-v1.ts';
 import type { DevicePaths, DevicePlugin } from '../devices/contract.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
@@ -79,8 +80,9 @@ export async function createTestStage(): Promise<TestStage> {
       const source = { photonPersistentDisk: { pdID: name } };
       t.persistentVolumes.set(name, { metadata: { name }, spec: { ...source, ...spec } });
     },
+    // What others of this machine have for a moment is tried again after real time.
     manager: (mounter, parts = {}, host = {}) =>
-      createVolumeManager({ ...t.host, ...host }, mounter, { sources, ...parts }),
+      createVolumeManager({ ...t.host, clock: systemClock, ...host }, mounter, { sources, ...parts }),
     async staged() {
       const plugins = join(t.rootDir, 'plugins', `${t.host.vocabulary.domain}~photonPersistentDisk`);
       return readdir(plugins).catch(() => []);

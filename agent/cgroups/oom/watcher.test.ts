@@ -5,6 +5,8 @@ import type { ObservedContainer } from '../../observe/types.ts';
 import { createOomWatcher, type OomWatcher } from './watcher.ts';
 
 const ID = 'cd'.repeat(32);
+/** Of whoever waits on a busy machine. */
+const PATIENT = { timeout: 10_000 };
 const ended: ObservedContainer = {
   id: ID,
   podUID: 'u1',
@@ -13,7 +15,8 @@ const ended: ObservedContainer = {
   kind: 'app',
   attempt: 0,
   state: 'exited',
-  createdAtMs: Date.now() + 1000,
+  // After the watcher, however long the tests take to begin.
+  createdAtMs: Date.now() + 3_600_000,
   startedAtMs: 1,
   finishedAtMs: 2,
   exitCode: 137,
@@ -60,21 +63,22 @@ test.each([
   watcher.podChanged('u1');
   watcher.podChanged('u1');
   const event = `Warning OOMKilling The kernel ended process hog (7) of container c: ${why}`;
-  await vi.waitFor(() => expect(told).toEqual([...first, 'killed c', event, 'killed c']));
+  await vi.waitFor(() => expect(told).toEqual([...first, 'killed c', event, 'killed c']), PATIENT);
 });
 
 test('without the kernel’s log the runtime is believed', async () => {
   const { watcher, told } = world([]);
   watcher.runtimeTold(ID);
-  await vi.waitFor(() =>
-    expect(told).toEqual(['Warning OOMKilling The memory limit of container c was reached']),
+  await vi.waitFor(
+    () => expect(told).toEqual(['Warning OOMKilling The memory limit of container c was reached']),
+    PATIENT,
   );
 });
 
 test('a runtime that has lost the reason is mended by what the kernel counts', async () => {
   const { watcher, told } = world([], 1);
   watcher.podChanged('u1');
-  await vi.waitFor(() => expect(told[0]).toBe('killed c'));
+  await vi.waitFor(() => expect(told[0]).toBe('killed c'), PATIENT);
   const none = world([], 0);
   none.watcher.podChanged('u1');
   none.watcher.runtimeTold('unknown');

@@ -1,8 +1,8 @@
 /** Real etcd servers for tests, on ports and folders of their own. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../../../testing/free-port.ts';
 import { createTempDir } from '../../../testing/temp.ts';
 
 export interface EtcdMember {
@@ -33,7 +33,7 @@ export interface EtcdOptions {
 export async function startEtcd(options: EtcdOptions = {}): Promise<EtcdCluster> {
   const { size = 1, args = [], scheme = 'http' } = options;
   const temp = await createTempDir('na-etcd-');
-  const ports = await freePorts(size * 2);
+  const ports = await Promise.all(Array.from({ length: size * 2 }, freePort));
   const specs = Array.from({ length: size }, (_, i) => ({
     name: `m${i}`,
     url: `${scheme}://127.0.0.1:${ports[i * 2] ?? 0}`,
@@ -99,21 +99,4 @@ function createMember(url: string, args: readonly string[]): EtcdMember {
       });
     },
   };
-}
-
-/** Ports that nobody listened on a moment ago. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1');
-      await once(server, 'listening');
-      return server;
-    }),
-  );
-  const ports = servers.map((server) => {
-    const address = server.address();
-    return typeof address === 'object' && address !== null ? address.port : 0;
-  });
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
 }

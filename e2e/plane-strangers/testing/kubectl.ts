@@ -22,6 +22,8 @@ export interface Ended {
 export interface RunOptions {
   readonly input?: string | object;
   readonly env?: Readonly<Record<string, string>>;
+  /** Until it is killed, for a command that waits; 20 s unless given. */
+  readonly timeoutMs?: number;
 }
 
 /** A command: its words, or one text that is split at spaces. */
@@ -80,7 +82,7 @@ export function useKubectl(config: () => string): Kubectl {
 
   async function run(command: Command, options: RunOptions = {}): Promise<Ended> {
     const child = startProcess(command, options.env);
-    const late = setTimeout(() => child.kill('SIGKILL'), TIMEOUT_MS);
+    const late = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? TIMEOUT_MS);
     const texts = { out: '', err: '' };
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (texts.out += text));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (texts.err += text));

@@ -48,10 +48,11 @@ export const note = (file: string, line: unknown): Promise<void> =>
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion, typescript/no-unnecessary-type-parameters -- both are of the same source
 export const readOwn = <T>(text: string): T => JSON.parse(text) as T;
 
-/** Lines of a list that may not be there yet. */
+/** Whole lines of a list that may not be there yet, and that the driver may be adding to. */
 export async function readNotes<T>(file: string): Promise<readonly T[]> {
   const text = await readFile(file, 'utf8').catch(() => '');
   return text
+    .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')
     .filter((line) => line !== '')
     .map((line) => readOwn<T>(line));

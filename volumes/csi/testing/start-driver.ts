@@ -1,7 +1,7 @@
 /** Starts drivers of the tests as processes, and ends them. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { rm, writeFile } from 'node:fs/promises';
+import { rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   callsFile,
@@ -73,7 +73,12 @@ export async function startTestDriver(given: TestDriverOptions): Promise<TestDri
     calls,
     methods: async () => (await calls()).map(({ method }) => method).filter((method) => !QUIET.has(method)),
     registrations: () => readNotes(registeredFile(dataDir)),
-    misbehave: (misdeed) => writeFile(misdeedFile(dataDir), JSON.stringify(misdeed)),
+    // In one step: the driver looks for it at each call, also at those of its registration.
+    async misbehave(misdeed) {
+      const file = misdeedFile(dataDir);
+      await writeFile(`${file}.new`, JSON.stringify(misdeed));
+      await rename(`${file}.new`, file);
+    },
     get ended() {
       return once(child, 'exit');
     },
