@@ -1,4 +1,5 @@
-/** Puts that wait for their turn. All that have come while the last ones were under way go together, as one group. */
+/** Puts that wait for their turn. All that have come while the last ones were under way go together, as one group. One
+ *  group is under way at a time: with two, each has half as many, and costs as much. */
 
 export interface QueueEntry {
   readonly key: string;
@@ -10,41 +11,33 @@ export interface PutQueueLimits {
   readonly entries: number;
   /** Bytes that a group of more than one has at most. */
   readonly bytes: number;
-  /** Groups that are under way at a time. */
-  readonly groups: number;
 }
 
 export interface PutQueue<T extends QueueEntry> {
   readonly add: (entry: T) => void;
 }
 
-/** @param send never rejects; the next group may go when it resolves. Its entries have different keys */
+/** @param send never rejects; the next group goes when it resolves. Its entries have different keys */
 export function createPutQueue<T extends QueueEntry>(
   limits: PutQueueLimits,
   send: (group: readonly T[]) => Promise<void>,
 ): PutQueue<T> {
   let waiting: T[] = [];
-  let underWay = 0;
-  let isDue = false;
+  let isSending = false;
 
   async function sendNext(): Promise<void> {
     const { group, rest } = takeGroup(waiting, limits);
     waiting = rest;
-    underWay += 1;
     await send(group);
-    underWay -= 1;
+    isSending = false;
     goOn();
   }
 
   /** What other connections bring in this turn of the event loop goes along. */
   function goOn(): void {
-    if (isDue || underWay >= limits.groups || waiting.length === 0) return;
-    isDue = true;
-    setImmediate(() => {
-      isDue = false;
-      void sendNext();
-      goOn();
-    });
+    if (isSending || waiting.length === 0) return;
+    isSending = true;
+    setImmediate(() => void sendNext());
   }
 
   return {
@@ -58,7 +51,7 @@ export function createPutQueue<T extends QueueEntry>(
 /** The oldest entries that can go together. One key's second put waits: a transaction writes a key once. */
 export function takeGroup<T extends QueueEntry>(
   waiting: readonly T[],
-  limits: Pick<PutQueueLimits, 'entries' | 'bytes'>,
+  limits: PutQueueLimits,
 ): { readonly group: readonly T[]; readonly rest: T[] } {
   const group: T[] = [];
   const passedOver: T[] = [];

@@ -24,8 +24,8 @@ interface PendingPut extends QueueEntry {
   readonly reject: (error: Error) => void;
 }
 
-/** etcd takes 1.5 MiB at once unless told otherwise. While one group is written, the next is made. */
-const LIMITS = { entries: PLACES, bytes: 1024 * 1024, groups: 2 };
+/** etcd takes 1.5 MiB at once unless told otherwise. */
+const LIMITS = { entries: PLACES, bytes: 1024 * 1024 };
 
 export function createWrites(call: Call, txn: Method, keys: Keys): Writes {
   async function write(action: string, request: object): Promise<DecodedMessage> {
