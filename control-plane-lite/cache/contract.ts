@@ -24,6 +24,9 @@ export interface CachedObject {
   form(name: string, make: () => Buffer): Buffer;
 }
 
+/** The part of it by which it is shown. */
+export type StoredForm = Pick<CachedObject, 'json' | 'object' | 'form'>;
+
 export interface Selection {
   /** Absent: all namespaces. */
   readonly namespace?: string;

@@ -1,7 +1,7 @@
 /** An object that is about to be shown, in the version that the client asked for: cached bytes where they are what
  *  is wanted, made and remembered where they are not. */
 import { copyJson } from '#api/codec/copy-json.ts';
-import type { CachedObject } from '../cache/contract.ts';
+import type { CachedObject, StoredForm } from '../cache/contract.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 
@@ -38,7 +38,7 @@ export function convertObject(resource: Resource, stored: ApiObject): ApiObject 
 }
 
 /** Converted when it is first needed, which it isn't where its bytes are remembered. */
-function convertedSource(cached: CachedObject, resource: Resource): Source {
+function convertedSource(cached: StoredForm, resource: Resource): Source {
   const id = resource.conversion?.id ?? apiVersionOf(resource.info);
   let object: ApiObject | undefined;
   const form = (name: string, make: () => Buffer): Buffer => cached.form(`${id} ${name}`, make);
@@ -60,11 +60,11 @@ function convertNow(resource: Resource, stored: ApiObject): ApiObject {
 export const takesTime = ({ conversion }: Resource): boolean => conversion?.takesTime === true;
 
 /** A cached object as the resource shows it, where nobody has to be waited for: not for what takes time. */
-export const sourceNow = (resource: Resource, cached: CachedObject): Source =>
+export const sourceNow = (resource: Resource, cached: StoredForm): Source =>
   isStoredForm(resource) ? storedSource(cached) : convertedSource(cached, resource);
 
 /** A cached object as the resource shows it; a promise only where its conversion needs one (a webhook). */
-export function sourceOf(resource: Resource, cached: CachedObject): Source | Promise<Source> {
+export function sourceOf(resource: Resource, cached: StoredForm): Source | Promise<Source> {
   if (!takesTime(resource)) return sourceNow(resource, cached);
   // Another answer may come next time: nothing of it is remembered.
   const object = convertObject(resource, cached.object());
@@ -96,7 +96,7 @@ export async function convertObjects(
   return converted;
 }
 
-const storedSource = (cached: CachedObject): Source => ({
+const storedSource = (cached: StoredForm): Source => ({
   json: () => cached.json,
   object: () => cached.object(),
   form: (name, make) => cached.form(name, make),

@@ -3,7 +3,7 @@
 import type { FieldError } from '#api/meta/field-error.ts';
 import type { FieldRequirement } from '#api/meta/field-selectors.ts';
 import type { Requirement } from '#api/meta/selectors.ts';
-import type { CachedObject } from '../cache/contract.ts';
+import type { CachedObject, StoredForm } from '../cache/contract.ts';
 import type { ApiObject, Resource, UserInfo } from '../resources/contract.ts';
 
 /** On whose behalf, and how. */
@@ -48,7 +48,7 @@ export interface DeleteRequest {
 export interface Outcome {
   readonly object: ApiObject;
   /** Bytes of the stored object, where it was stored in this very version. */
-  readonly stored?: CachedObject;
+  readonly stored?: StoredForm;
   readonly created?: boolean;
 }
 

@@ -16,6 +16,7 @@ import {
   storeKey,
   strategyContext,
   type VerbDeps,
+  type Written,
   withReadFaults,
   withResourceVersion,
   write,
@@ -129,8 +130,12 @@ async function store(
       const named = { ...ref, name: draft.metadata.name ?? '' };
       const stored = await toStoredForm(resource, draft);
       const key = storeKey(named);
-      const result = await write(() => deps.store.put(key, bytesOf(deps, key, stored), 'absent'));
-      if (result.ok) return { kind: 'done', result: await outcome(deps, named, stored, result.revision) };
+      const bytes = bytesOf(deps, key, stored);
+      const result = await write(() => deps.store.put(key, bytes, 'absent'));
+      if (result.ok) {
+        const written = { bytes, object: stored };
+        return { kind: 'done', result: await outcome(deps, named, written, result.revision) };
+      }
       if (!generated || attempt === MAX_NAME_TRIES) {
         await release?.();
         return { kind: 'raced', current: result.current };
@@ -144,14 +149,9 @@ async function store(
   }
 }
 
-async function outcome(
-  deps: VerbDeps,
-  ref: ObjectRef,
-  object: ApiObject,
-  revision: number,
-): Promise<Outcome> {
-  const stored = isStoredVersion(ref.resource) ? storedNow(deps, ref, revision) : undefined;
-  const shown = await shownOf(ref.resource, withResourceVersion(object, revision));
+async function outcome(deps: VerbDeps, ref: ObjectRef, written: Written, revision: number): Promise<Outcome> {
+  const stored = isStoredVersion(ref.resource) ? storedNow(deps, ref, revision, written) : undefined;
+  const shown = await shownOf(ref.resource, withResourceVersion(written.object, revision));
   return { object: shown, created: true, ...(stored === undefined ? {} : { stored }) };
 }
 

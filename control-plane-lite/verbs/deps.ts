@@ -7,8 +7,8 @@ import { objectModified, type Subject } from '#api/meta/status-errors.ts';
 import type { TypeModel } from '#api/schema/type-model.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { AdmissionRequest, Operation } from '../admission/contract.ts';
-import type { Cache, CachedObject, ResourceCache } from '../cache/contract.ts';
-import { toStored } from '../cache/stored-form.ts';
+import type { Cache, ResourceCache, StoredForm } from '../cache/contract.ts';
+import { toStored, withRevision } from '../cache/stored-form.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { type Store, StoreError, type WriteResult } from '../store/contract.ts';
 import type { AdmissionChain } from './admit.ts';
@@ -37,6 +37,12 @@ export interface VerbDeps {
   readonly gates: ReadonlySet<string>;
   readonly track: (input: TrackInput) => void;
   readonly uid?: () => string;
+}
+
+/** What was stored, and what it was made of. */
+export interface Written {
+  readonly bytes: Buffer;
+  readonly object: ApiObject;
 }
 
 const NO_OPTIONS = {};
@@ -172,10 +178,24 @@ export function storeFailure(thrown: unknown): unknown {
   }
 }
 
-/** The cached bytes of what was just written, if the cache has seen it already. */
-export function storedNow(deps: VerbDeps, ref: ObjectRef, revision: number): CachedObject | undefined {
+/** What is stored with the revision: the cache's, or made of the bytes if they were written just now and the cache has
+ *  not seen them yet. */
+export function storedNow(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  revision: number,
+  written?: Written,
+): StoredForm | undefined {
   const entry = cacheOf(deps, ref.resource).get(cacheKey(ref));
-  return entry?.revision === revision ? entry : undefined;
+  if (entry?.revision === revision) return entry;
+  if (written === undefined) return undefined;
+  return {
+    get json() {
+      return withRevision(written.bytes, revision);
+    },
+    object: () => withResourceVersion(written.object, revision),
+    form: (_, make) => make(),
+  };
 }
 
 /** The object as it is after a write: a copy with its new version. What was stored is shared and stays as it is. */

@@ -148,7 +148,7 @@ async function replace(
     const result = await write(() => deps.store.put(key, bytes, live.revision));
     if (result.ok) {
       await decidingResource(ref.resource).strategy.settle?.(draft, old);
-      return { kind: 'done', result: await outcomeOf(deps, ref, stored, result.revision) };
+      return { kind: 'done', result: await outcomeOf(deps, ref, stored, result.revision, bytes) };
     }
     await release?.();
     return { kind: 'raced', current: result.current };
@@ -285,8 +285,10 @@ async function outcomeOf(
   ref: ObjectRef,
   object: ApiObject,
   revision: number,
+  bytes?: Buffer,
 ): Promise<Outcome> {
-  const stored = isStoredVersion(ref.resource) ? storedNow(deps, ref, revision) : undefined;
+  const written = bytes === undefined ? undefined : { bytes, object };
+  const stored = isStoredVersion(ref.resource) ? storedNow(deps, ref, revision, written) : undefined;
   return {
     object: await shownOf(ref.resource, withResourceVersion(object, revision)),
     ...(stored === undefined ? {} : { stored }),

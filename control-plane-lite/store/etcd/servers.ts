@@ -54,6 +54,8 @@ const CHANNEL_OPTIONS: Readonly<Record<string, number>> = {
   'grpc.service_config_disable_resolution': 1,
   'grpc.use_local_subchannel_pool': 1,
   'grpc.enable_channelz': 0,
+  // The events of many writes come without waiting half way to be told that there is room for the rest.
+  'grpc-node.flow_control_window': 4 * 1024 * 1024,
 };
 
 export function createServers(options: ServersOptions): Servers {
