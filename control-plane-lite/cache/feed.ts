@@ -147,7 +147,8 @@ async function loadFirst(
   const { store, target } = deps;
   const { prefix, replayWrites } = options;
   const newest = await store.currentRevision();
-  const revision = replayWrites > 0 ? Math.max(1, newest - replayWrites * store.revisionStep) : undefined;
+  const step = store.revisionStep;
+  const revision = replayWrites > 0 ? Math.max(step, newest - replayWrites * step) : undefined;
   try {
     await load(store, target, { prefix, revision, signal });
   } catch (error) {
