@@ -6,6 +6,7 @@ import { createCache } from '../../cache/cache.ts';
 import { builtinResources } from '../../resources/builtin.ts';
 import type { ApiObject } from '../../resources/contract.ts';
 import { createResourceRegistry, type ResourceRegistry } from '../../resources/registry.ts';
+import { StoreError } from '../../store/contract.ts';
 import { settle } from '../../testing/cache-fixture.ts';
 import { createMemoryStore } from '../../testing/memory-store.ts';
 import { createAdmissionChain } from '../../verbs/admit.ts';
@@ -21,6 +22,11 @@ interface Fixture extends AsyncDisposable {
   readonly signal: AbortSignal;
   endpoints(): ApiObject | undefined;
   slice(): ApiObject | undefined;
+  /** Of the store. */
+  revision(): Promise<number>;
+  /** The store fails from then on. */
+  mostWrites(count: number): void;
+  advance(ms: number): Promise<void>;
   remove(): Promise<void>;
 }
 
@@ -63,6 +69,17 @@ async function createFixture(): Promise<Fixture> {
       ),
     signal: stop.signal,
     endpoints: () => cache.resource(endpoints.storage).get(KEY)?.object(),
+    revision: () => store.currentRevision(),
+    mostWrites(count) {
+      let writes = 0;
+      const none = (): void => undefined;
+      const onEvents = (): void => {
+        writes += 1;
+        if (writes > count) store.failWith(new StoreError('unavailable', `more than ${count} writes`));
+      };
+      store.watch('/', 1, { onEvents, onProgress: none, onEnd: none });
+    },
+    advance: (ms) => clock.advance(ms),
     slice: () => cache.resource(slices.storage).get(KEY)?.object(),
     async remove() {
       const ref = { resource: endpoints, namespace: 'default', name: vocabulary.apiService };
@@ -121,5 +138,27 @@ describe('the endpoints of the API server', () => {
     await running;
     await settle();
     expect(addressesOf(fixture.endpoints())).toEqual([]);
+  });
+
+  test('are not fought over without end by servers on different ports', async () => {
+    await using fixture = await createFixture();
+    fixture.mostWrites(400);
+    const ending = new AbortController();
+    await using stack = new AsyncDisposableStack();
+    const servers = [6443, 6444].map((port, i) =>
+      fixture.start({ address: `192.0.2.${i + 1}`, port, shared: true }).run(ending.signal),
+    );
+    stack.defer(async () => {
+      ending.abort();
+      await Promise.all(servers);
+    });
+    const written = async (): Promise<number> => {
+      for (let turn = 0; turn < 300; turn += 1) await settle();
+      return fixture.revision();
+    };
+    const first = await written();
+    expect(await written()).toBe(first);
+    await fixture.advance(60_000);
+    expect((await written()) - first).toBeLessThan(150);
   });
 });

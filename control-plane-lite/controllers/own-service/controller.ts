@@ -3,6 +3,7 @@
  *  Source: upstream's controller of the `default` namespace. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { createTokenBucket } from '#api/kit/token-bucket.ts';
 import { createWorkQueue } from '#api/kit/work-queue.ts';
 import { nonSpecialIpFaults } from '#api/meta/ip.ts';
 import { StatusError } from '#api/meta/status-error.ts';
@@ -53,6 +54,10 @@ export interface OwnService {
 
 const MANAGER = 'apiserver';
 const WITHDRAW_MS = 2000;
+/** Servers on different ports would not stop to put right what the other has written: they may do so often for a
+ *  moment, and then now and then. */
+const LOOKS = { ratePerSecond: 0.5, burst: 10 };
+const NEXT_LOOK_MS = 2000;
 
 export function createOwnService(deps: OwnServiceDeps, options: OwnServiceOptions): OwnService {
   const { registry, cache, vocabulary } = deps;
@@ -119,9 +124,14 @@ export function createOwnService(deps: OwnServiceDeps, options: OwnServiceOption
   return {
     begin: (signal) => reconcile(signal).catch((thrown: unknown) => notKept(asError(thrown))),
     async run(signal) {
+      const looks = createTokenBucket(deps.clock, LOOKS);
       const queue = createWorkQueue({
         clock: deps.clock,
-        work: () => reconcile(signal).then(() => undefined),
+        async work() {
+          if (!looks.tryTake()) return NEXT_LOOK_MS;
+          await reconcile(signal);
+          return undefined;
+        },
         onError: (_, err) => notKept(err),
       });
       queue.add(key);
