@@ -21,11 +21,11 @@ export async function readRange(
   prefix: string,
   options: RangeOptions,
 ): Promise<RangeResult> {
-  const { revision, limit } = options;
+  const { revision } = options;
   if (revision === undefined || commitOf(revision) === wholeCommitAt(revision)) {
     return await readPages(call, keys, prefix, options);
   }
-  return await readWithinCommit(call, keys, prefix, { ...options, revision, limit });
+  return await readWithinCommit(call, keys, prefix, { ...options, revision });
 }
 
 /** The state within a commit is that of the whole commit without the writes that come after the revision. */
@@ -33,15 +33,15 @@ async function readWithinCommit(
   call: CallRange,
   keys: Keys,
   prefix: string,
-  options: Omit<RangeOptions, 'limit'> & { readonly revision: number; readonly limit: number | undefined },
+  options: RangeOptions & { readonly revision: number },
 ): Promise<RangeResult> {
   const { revision, after, limit = Number.POSITIVE_INFINITY } = options;
   const before = wholeCommitAt(revision);
   const items: StoredItem[] = [];
+  // One more than wanted shows whether there is more.
   const page = Number.isFinite(limit) ? { limit: limit + 1 } : {};
   let from = after;
-  // One more than wanted shows whether there is more.
-  while (items.length <= limit) {
+  for (;;) {
     const start = from === undefined ? {} : { after: from };
     const read = await readPages(call, keys, prefix, { revision, ...start, ...page });
     for (const item of read.items) {
@@ -49,10 +49,10 @@ async function readWithinCommit(
       if (then !== undefined) items.push(then);
     }
     from = read.items.at(-1)?.key;
-    if (!read.more || from === undefined)
-      return { revision, items: items.slice(0, limit), more: items.length > limit };
+    const isEnd = !read.more || from === undefined;
+    const more = items.length > limit;
+    if (isEnd || more) return { revision, items: items.slice(0, limit), more };
   }
-  return { revision, items: items.slice(0, limit), more: true };
 }
 
 async function readOne(
