@@ -22,6 +22,7 @@ export function createChannel(output: Writable, input: Readable, ended: Promise<
   const ready = Promise.withResolvers<void>();
   const waiting = new Map<string, PromiseWithResolvers<CommandResult>>();
   let last = 0;
+  let over: Error | undefined;
 
   createInterface({ input }).on('line', (line) => {
     if (line === 'ready') return ready.resolve();
@@ -34,9 +35,9 @@ export function createChannel(output: Writable, input: Readable, ended: Promise<
     waiting.delete(number);
   });
   async function giveUp(): Promise<void> {
-    const error = new Error(await ended);
-    ready.reject(error);
-    for (const { reject } of waiting.values()) reject(error);
+    over = new Error(await ended);
+    ready.reject(over);
+    for (const { reject } of waiting.values()) reject(over);
     waiting.clear();
   }
   void giveUp();
@@ -45,7 +46,8 @@ export function createChannel(output: Writable, input: Readable, ended: Promise<
 
   return {
     ready: ready.promise,
-    run(script, timeoutMs) {
+    async run(script, timeoutMs) {
+      if (over !== undefined) throw over;
       last += 1;
       const number = String(last);
       const answer = Promise.withResolvers<CommandResult>();

@@ -6,6 +6,7 @@ import { createTempDir } from '../../testing/temp.ts';
 import { type CommandResult, outputOf, within } from '../command.ts';
 import { type Channel, createChannel, quote } from './channel.ts';
 import { cachedVmImage, type DiskAddition, type VmImage } from './image.ts';
+import { explainSilence, lastOf, TELLS_AT_NMI, textOf } from './monitor.ts';
 
 export interface VmOptions {
   /** Archive that the VM has as its second disk, `/dev/vdb`. */
@@ -51,8 +52,9 @@ export async function bootVm(options: VmOptions = {}): Promise<Vm> {
   const dir = cleanup.use(await createTempDir('na-vm-'));
   const overlay = `${dir.path}/disk`;
   const consoleLog = `${dir.path}/console`;
+  const monitor = `${dir.path}/monitor`;
   await execute('qemu-img', ['create', '-q', '-f', 'qcow2', '-b', image.disk, '-F', 'raw', overlay]);
-  const argv = machine(image, await clockArguments(), { overlay, consoleLog, ...options });
+  const argv = machine(image, await clockArguments(), { overlay, consoleLog, monitor, ...options });
   let booted = start(argv);
   cleanup.defer(() => end(booted));
   await untilReady(booted, consoleLog);
@@ -61,7 +63,13 @@ export async function bootVm(options: VmOptions = {}): Promise<Vm> {
   const attempt = async (
     command: readonly string[],
     timeoutMs = COMMAND_TIMEOUT_MS,
-  ): Promise<CommandResult> => booted.channel.run(quote(command), timeoutMs);
+  ): Promise<CommandResult> => {
+    try {
+      return await booted.channel.run(quote(command), timeoutMs);
+    } catch (cause) {
+      throw new Error(`${String(cause)}\n${await explainSilence(monitor, consoleLog)}`, { cause });
+    }
+  };
   const run = async (command: readonly string[], timeoutMs?: number): Promise<string> =>
     outputOf(command, await attempt(command, timeoutMs));
   const sh = (script: string, timeoutMs?: number): Promise<string> =>
@@ -95,18 +103,20 @@ async function clockArguments(): Promise<string> {
 interface VmFiles extends VmOptions {
   readonly overlay: string;
   readonly consoleLog: string;
+  readonly monitor: string;
 }
 
 /** `cache=unsafe` spares the host the VM's flushes; what the VM flushed survives the end of QEMU all the same. */
 function machine(image: VmImage, clock: string, files: VmFiles): readonly string[] {
-  const { overlay, consoleLog, payload, cgroupDriver = 'cgroupfs' } = files;
+  const { overlay, consoleLog, monitor, payload, cgroupDriver = 'cgroupfs' } = files;
   const services = `systemd.setenv=CGROUP_DRIVER=${cgroupDriver}`;
-  const kernel = `console=ttyS0 loglevel=4 mitigations=off panic=-1 ${services} ${clock}`;
+  const kernel = `console=ttyS0 loglevel=4 systemd.show_status=error mitigations=off panic=-1 ${TELLS_AT_NMI} ${services} ${clock}`;
   const groups: readonly (readonly string[])[] = [
     ['-M', 'microvm,pcie=off,rtc=on', '-no-user-config', '-nodefaults', '-no-reboot', '-display', 'none'],
     ['-accel', 'tcg,thread=multi', '-cpu', 'max', '-smp', '2', '-m', String(MEMORY_MIB)],
     ['-kernel', image.kernel, '-initrd', image.initrd, '-append', kernel],
     ['-chardev', `file,id=console,path=${consoleLog},append=on`, '-serial', 'chardev:console'],
+    ['-qmp', `unix:${monitor},server=on,wait=off`],
     disk('system', `file=${overlay},format=qcow2,cache=unsafe`),
     payload === undefined ? [] : disk('payload', `file=${payload},format=raw,readonly=on`),
     ['-device', 'virtio-serial-device', '-chardev', 'stdio,id=commands,signal=off'],
@@ -140,8 +150,7 @@ async function untilReady(booted: Booted, consoleLog: string): Promise<void> {
   try {
     await within(booted.channel.ready, BOOT_TIMEOUT_MS, 'the VM did not come up');
   } catch (thrown) {
-    const said = await readFile(consoleLog, 'utf8').catch(() => '');
-    throw new Error(`the VM did not boot; its console said:\n${said.slice(-4000)}`, { cause: thrown });
+    throw new Error(`the VM did not boot; ${lastOf(await textOf(consoleLog))}`, { cause: thrown });
   }
 }
 

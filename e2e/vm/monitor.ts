@@ -1,0 +1,75 @@
+/** What is told of a VM that does not answer, by QEMU's monitor and by the VM's kernel. */
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { createInterface } from 'node:readline';
+import { setTimeout as wait } from 'node:timers/promises';
+import { within } from '../command.ts';
+
+const MONITOR_TIMEOUT_MS = 5000;
+/** What the emulated kernel needs to say where all of its tasks are. */
+const KERNEL_SAYS_MS = 20_000;
+const CONSOLE_CHARS = 4000;
+
+/** Has the kernel panic at `nmi`, and tell then what all tasks and processors were doing. */
+export const TELLS_AT_NMI = 'sysctl.kernel.panic_on_unrecovered_nmi=1 panic_print=0x41';
+
+/** It may be paused, as its disk has no room; its kernel may wait for something; its processors may spin. The VM is of no
+ *  use afterwards.
+ *  @param monitor socket of QEMU's monitor, which speaks QMP
+ *  @param consoleLog file with what its console says */
+export async function explainSilence(monitor: string, consoleLog: string): Promise<string> {
+  const before = await textOf(consoleLog);
+  const [status = '', registers = ''] = await askMonitor(monitor, [
+    'info status',
+    'info registers -a',
+    'nmi',
+  ]).catch((thrown: unknown) => [String(thrown)]);
+  if (registers === '') return `${status}\n${lastOf(before)}`;
+  const positions = registers.split('\n').filter((line) => /^(?:CPU#|RIP)/.test(line));
+  await wait(KERNEL_SAYS_MS);
+  const said = (await textOf(consoleLog)).slice(before.length);
+  return [status.trim(), ...positions, lastOf(before), essenceOf(said)].join('\n');
+}
+
+/** The end of what a console said. */
+export const lastOf = (text: string): string => `its console said:\n${text.slice(-CONSOLE_CHARS)}`;
+
+/** What a console said; nothing if there is none. */
+export const textOf = (consoleLog: string): Promise<string> => readFile(consoleLog, 'utf8').catch(() => '');
+
+/** Of a panic: the processors, the tasks that wait and can't be woken, and those that run commands for the host. */
+function essenceOf(panic: string): string {
+  const parts = panic.split(/^(?=\[[^\]]*\] (?:task:|sysrq: |Sending NMI|NMI backtrace|CPU: ))/m);
+  const others = /^\[[^\]]*\] task:(?!bash|timeout|base64|flock)\S+ +state:[^D]/;
+  return parts.filter((part) => !others.test(part)).join('');
+}
+
+/** Answers to commands of the human monitor, one for each. @throws Error when there is none */
+async function askMonitor(socket: string, commands: readonly string[]): Promise<readonly string[]> {
+  const connection = connect(socket);
+  try {
+    return await within(converse(connection, commands), MONITOR_TIMEOUT_MS, 'QEMU does not answer either');
+  } finally {
+    connection.destroy();
+  }
+}
+
+async function converse(connection: Socket, commands: readonly string[]): Promise<readonly string[]> {
+  await once(connection, 'connect');
+  const requests = [
+    { execute: 'qmp_capabilities' },
+    ...commands.map((command) => ({
+      execute: 'human-monitor-command',
+      arguments: { 'command-line': command },
+    })),
+  ];
+  connection.write(requests.map((request) => `${JSON.stringify(request)}\n`).join(''));
+  const answers: string[] = [];
+  for await (const line of createInterface({ input: connection })) {
+    const { return: answer } = JSON.parse(line) as { readonly return?: unknown };
+    if (typeof answer === 'string') answers.push(answer);
+    if (answers.length === commands.length) break;
+  }
+  return answers;
+}
