@@ -42,12 +42,26 @@ const config: ViteUserConfig = defineConfig({
       },
       {
         test: {
+          name: 'vm',
+          include: ['e2e/vm/*.e2e.test.ts'],
+          globalSetup: ['./e2e/vm/setup.ts'],
+          // All is emulated, and what failed while a machine came up is tried again after ever longer times.
+          testTimeout: 600_000,
+          hookTimeout: 300_000,
+          // Each machine has one processor.
+          maxWorkers: 2,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        test: {
           name: 'e2e',
           include: ['**/*.e2e.test.ts'],
-          exclude: ['node_modules/**', '.cache/**'],
+          exclude: ['e2e/vm/**', 'node_modules/**', '.cache/**'],
           testTimeout: 300_000,
           hookTimeout: 300_000,
           fileParallelism: false,
+          sequence: { groupOrder: 2 },
         },
       },
       {

@@ -107,7 +107,7 @@ script() {
 run_tests() {
   started=$(date +%s)
   if [ $# -gt 0 ]; then
-    step "tests matching: $*" vitest run --project unit --project node --project e2e "$@"
+    step "tests matching: $*" vitest run --project unit --project node --project vm --project e2e "$@"
   else
     # What the last step boots is built meanwhile, with what the others leave of the processors, and with mounts that
     # they don't see.

@@ -1,0 +1,16 @@
+/** Tests of which each stands on those before it: after a failure the others could only time out. */
+import { afterEach, beforeEach } from 'vitest';
+import type { VmNode } from './node.ts';
+
+/** Has tests that follow a failed one fail at once, and shows what the node said before that. */
+export function oneAfterAnother(node: () => VmNode): void {
+  let broken: string | undefined;
+  beforeEach(() => {
+    if (broken !== undefined) throw new Error(`not tried, as this failed: ${broken}`);
+  });
+  afterEach(async ({ task }) => {
+    if (task.result?.state !== 'fail' || broken !== undefined) return;
+    broken = task.name;
+    console.error(await node().journal());
+  });
+}
