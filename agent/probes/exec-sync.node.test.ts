@@ -4,7 +4,7 @@ import { silentLogger } from '#api/kit/logger.ts';
 import { connectRuntime } from '#cri/client/connection.ts';
 import { withContractContext } from '#cri/contract-context.ts';
 import { createTempDir } from '../../testing/temp.ts';
-import { createExecCalls } from './exec-sync.ts';
+import { createExecCalls, type ExecSyncDeps } from './exec-sync.ts';
 
 const ROUNDS = 60;
 
@@ -22,15 +22,25 @@ test('a container whose commands are given up while they are set up can be stopp
   };
   await withContractContext(target, async ({ runSandbox, startContainer }) => {
     const containerId = await startContainer(await runSandbox());
-    const { execSync } = createExecCalls({ runtime: cri.runtime, clock: systemClock });
+    const commands: Promise<unknown>[] = [];
+    const runtime: ExecSyncDeps['runtime'] = {
+      execSync(request, options) {
+        const command = cri.runtime.execSync(request, options);
+        commands.push(command);
+        return command;
+      },
+    };
+    const { execSync } = createExecCalls({ runtime, clock: systemClock });
     for (let round = 0; round < ROUNDS; round += 1) {
       const abort = new AbortController();
-      const call = execSync(containerId, ['true'], 1000, abort.signal).catch(() => undefined);
+      const call = execSync(containerId, ['true'], 60_000, abort.signal).catch(() => undefined);
       // The command is being set up for most of this time.
       await sleep(systemClock, round);
       abort.abort(new Error('given up'));
       await call;
     }
+    // A container that is killed while the runtime sets one up is another matter, and happens on a busy machine.
+    await Promise.allSettled(commands);
     const startMs = performance.now();
     await cri.runtime.stopContainer({ containerId, timeout: 0n });
     expect(performance.now() - startMs).toBeLessThan(15_000);
