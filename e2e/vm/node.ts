@@ -53,6 +53,9 @@ export interface VmNode extends AsyncDisposable {
   restartAgent(flags: readonly string[]): Promise<void>;
 }
 
+/** How long and how often the node is looked at: each look costs the emulated machine a tenth of a second. */
+export const LOOKS = { timeoutMs: 120_000, intervalMs: 1000 } as const;
+
 const NODE = join(installPaths().program, 'bin/node');
 const SOCKET = '/run/nodeagent/nodeagent.sock';
 const RUNTIME = 'unix:///run/containerd/containerd.sock';

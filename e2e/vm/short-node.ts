@@ -8,7 +8,7 @@ import {
   SMALL_DISK,
   YOUNG_IMAGES_FLAG,
 } from '../eviction/shortages.ts';
-import type { VmNode } from './node.ts';
+import { LOOKS, type VmNode } from './node.ts';
 import { LOAD_UNUSED_IMAGE, UNUSED_IMAGE, UNUSED_IMAGE_MIB } from './payload.ts';
 import { shellPod } from './pods.ts';
 
@@ -23,9 +23,6 @@ const IMAGES_MIB = 2 * UNUSED_IMAGE_MIB + 40;
 /** What the node tells of its memory. */
 export const MEMORY = { begins: 'NodeHasInsufficientMemory', ends: 'NodeHasSufficientMemory' } as const;
 const ROOT_DIR = '/mnt/small';
-
-/** Each look costs the emulated machine a tenth of a second. */
-const LOOKS = { timeoutMs: 120_000, intervalMs: 1000 } as const;
 
 /** It lies where images do, and has there all that it may need from the beginning. */
 const MAKE_DISK = `fallocate --length ${SMALL_DISK.mebibytes}M ${ROOT_DIR}.disk

@@ -15,7 +15,7 @@ import {
   whoEnds,
   whoEndsBesideImage,
 } from '../eviction/shortages.ts';
-import { startVmNode, type VmNode } from './node.ts';
+import { LOOKS, startVmNode, type VmNode } from './node.ts';
 import { oneAfterAnother } from './one-after-another.ts';
 import { memoryHog } from './pods.ts';
 import {
@@ -45,9 +45,6 @@ afterAll(async () => {
   await node[Symbol.asyncDispose]();
 });
 oneAfterAnother(() => node);
-
-/** Each look costs the emulated machine a tenth of a second. */
-const LOOKS = { timeoutMs: 120_000, intervalMs: 1000 } as const;
 
 /** The cgroup of a pod: its files, by name. */
 async function cgroupOf(pod: string, ...files: readonly string[]): Promise<readonly string[]> {

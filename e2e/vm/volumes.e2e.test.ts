@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isReady } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 import type { Seen } from './checks/file-systems.ts';
-import { startVmNode, type VmNode } from './node.ts';
+import { LOOKS, startVmNode, type VmNode } from './node.ts';
 import { oneAfterAnother } from './one-after-another.ts';
 import { beating, claim, claimed, secret, user } from './pods.ts';
 import {
@@ -95,9 +95,6 @@ const second = SECOND_PORTAL.split(':')[0];
 /** Its connections break, and nothing gets to it any longer. */
 const BLOCK_PORTAL = `ip route add blackhole ${second}/32 table local; ss --kill dst ${second} >/dev/null || true`;
 const UNBLOCK_PORTAL = `ip route del blackhole ${second}/32 table local`;
-
-/** Each look costs the emulated machine a tenth of a second. */
-const LOOKS = { timeoutMs: 120_000, intervalMs: 1000 } as const;
 
 /** Mounts of the agent's volumes: type, options. */
 async function volumeMounts(): Promise<readonly string[]> {
