@@ -137,7 +137,7 @@ function asUnavailable(error: unknown, revision: number): Error {
 }
 
 export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache {
-  const { store, clock, log, random } = deps;
+  const { store, clock, log, random, defer = setImmediate } = deps;
   const settings = { ...DEFAULTS, ...options };
   const offers = createOffers();
   const { tree, applier, waiters, retention } = createIntake(deps, settings, (key, stored) =>
@@ -153,7 +153,7 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
     reached: (revision) => waiters.wait(revision, NEWEST_MS),
     onSynced: () => firstSync.resolve(),
   });
-  const askNewest = shareQuestion(() => store.currentRevision());
+  const askNewest = shareQuestion(() => store.currentRevision(), defer);
 
   async function waitFor(revision: number, timeoutMs: number): Promise<void> {
     if (revision <= applier.revision) return;
