@@ -170,12 +170,14 @@ describe('runScheduler', () => {
   test('forgets a pod that goes while it is bound', async () => {
     await using world = await begin();
     await world.addNode(nodeObject('n1', { allocatable: { pods: '1' } }));
+    const gone = Promise.withResolvers<void>();
     world.before('binding', async () => {
       world.before('binding', () => Promise.resolve());
       await world.removePod('p1');
+      gone.resolve();
     });
     await world.addPod('p1');
-    await world.until(() => world.updates.length === 1);
+    await gone.promise;
     await world.addPod('p2');
     await world.until(() => nodeNameOf(world, 'p2') === 'n1');
     expect(world.updates).toEqual(['binding p1', 'binding p2']);
