@@ -103,18 +103,18 @@ function createIntake(
 
 /** Makes the cache of one resource. */
 function createFactory(
-  deps: CacheDeps,
+  deps: Required<CacheDeps>,
   settings: Settings,
   applier: Applier,
 ): (storage: StorageInfo, selectable: SelectableFields | undefined) => FedResourceCache {
-  const { store, clock, log, random = Math.random, defer = setImmediate } = deps;
+  const { store, clock, log, random, defer } = deps;
   const parsed = createKeeper(settings.parsedBytes);
   const forms = createKeeper(settings.formBytes);
   const revision = (): number => applier.revision;
   const shared = {
     revision,
     loaded: () => applier.loaded,
-    schedule: createFlusher(clock, settings.flushMs, (task) => void defer(task)),
+    schedule: createFlusher(clock, settings.flushMs, defer),
     setTimer: clock.setTimer.bind(clock),
     random,
     onError: (error: unknown) => log.error({ err: asError(error) }, 'Listener of the cache failed'),
@@ -137,13 +137,14 @@ function asUnavailable(error: unknown, revision: number): Error {
 }
 
 export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache {
-  const { store, clock, log, random, defer = setImmediate } = deps;
+  const completed: Required<CacheDeps> = { random: Math.random, defer: setImmediate, ...deps };
+  const { store, clock, log, random, defer } = completed;
   const settings = { ...DEFAULTS, ...options };
   const offers = createOffers();
   const { tree, applier, waiters, retention } = createIntake(deps, settings, (key, stored) =>
     offers.take(key, stored),
   );
-  const createResource = createFactory(deps, settings, applier);
+  const createResource = createFactory(completed, settings, applier);
   const firstSync = Promise.withResolvers<void>();
   const feed: Feed = createFeed({ store, clock, log, backoff: createBackoff(BACKOFF, random) }, settings, {
     begin: () => applier.begin(),
