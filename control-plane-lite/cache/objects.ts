@@ -1,5 +1,5 @@
 /** The newest revision of each object of a resource, by key and in order. */
-import { RestampedObject } from './cached-object.ts';
+import { RestampedObject, type StoredObject } from './cached-object.ts';
 import type { CacheChange, CachedObject } from './contract.ts';
 import { createOrdered, type Ordered } from './ordered.ts';
 import type { Slot } from './snapshot.ts';
@@ -20,7 +20,7 @@ export interface Objects {
   readonly slots: Ordered<Slot>;
   readonly byKey: ReadonlyMap<string, Slot>;
   /** Sets or removes; answers with the change, if it is one. */
-  set(key: string, current: CachedObject | undefined, revision: number): CacheChange | undefined;
+  set(key: string, current: StoredObject | undefined, revision: number): CacheChange | undefined;
 }
 
 export function createObjects(): Objects {

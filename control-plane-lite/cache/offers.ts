@@ -1,5 +1,6 @@
 /** Objects whose bytes this server is about to store, until the store tells of them: what it made the bytes of need
  *  not be parsed again. */
+import { createTransientMap } from '#api/kit/transient.ts';
 import type { ApiObject } from '../resources/contract.ts';
 
 export interface Offers {
@@ -19,7 +20,7 @@ const MAX_OFFERS = 1024;
 
 export function createOffers(limit: number = MAX_OFFERS): Offers {
   /** Oldest first. */
-  const offers = new Map<string, Offer>();
+  const offers = createTransientMap<string, Offer>();
   return {
     add(key, stored, object) {
       offers.delete(key);

@@ -122,7 +122,8 @@ export function createResourceCache(
     schedule: () => deps.schedule(fanOut),
   });
 
-  function apply(key: string, current: CachedObject | undefined, revision: number, isNew: boolean): void {
+  function apply(key: string, current: StoredObject | undefined, revision: number, isNew: boolean): void {
+    const previous = byKey.get(key)?.current;
     const change = objects.set(key, current, revision);
     if (change === undefined) return;
     if (isNew) {
@@ -130,6 +131,8 @@ export function createResourceCache(
       fanOut.offer(change);
     }
     followers.tell(change);
+    // Who looks into the past finds its bytes.
+    previous?.drop();
   }
 
   function assertLoaded(): void {

@@ -1,5 +1,6 @@
 /** The state of a resource as it was: what is there now, with the changes since taken back. Remembers, for the few
  *  revisions that lists are being paged at, which keys differ, so that each page only looks at newer changes. */
+import type { StoredObject } from './cached-object.ts';
 import type { CachedObject } from './contract.ts';
 import type { History } from './history.ts';
 import { compareKeys } from './keys.ts';
@@ -7,7 +8,7 @@ import { type Cursor, createOrdered, type Keyed, type Ordered } from './ordered.
 
 /** Where the newest revision of a key is kept. */
 export interface Slot extends Keyed {
-  current: CachedObject;
+  current: StoredObject;
 }
 
 /** What a key held at the snapshot's revision, where that is not what it holds now. */

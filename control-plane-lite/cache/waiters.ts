@@ -1,5 +1,6 @@
 /** Those who wait for the cache to have seen a revision. */
 import type { Timer } from '#api/kit/clock.ts';
+import { createTransientSet } from '#api/kit/transient.ts';
 import { CacheError } from './contract.ts';
 
 export interface Waiters {
@@ -21,7 +22,7 @@ interface Waiter {
 }
 
 export function createWaiters(deps: WaitersDeps): Waiters {
-  const waiting = new Set<Waiter>();
+  const waiting = createTransientSet<Waiter>();
   return {
     wait(revision, timeoutMs) {
       if (revision <= deps.newest()) return Promise.resolve();
@@ -36,7 +37,7 @@ export function createWaiters(deps: WaitersDeps): Waiters {
       });
     },
     reached(revision) {
-      for (const waiter of waiting) {
+      for (const waiter of waiting.values()) {
         if (waiter.revision > revision) continue;
         waiting.delete(waiter);
         waiter.timer.cancel();

@@ -2,6 +2,7 @@
  *  answer. The same for HTTP/1.1, HTTP/2 and upgrades: nothing is written to a connection, and no byte of an upgraded
  *  one is passed on, before the request was let through. Source: document 2, introduction; document 1, 7. */
 import { asError } from '#api/kit/clock.ts';
+import { createTransientSet } from '#api/kit/transient.ts';
 import { type AnswerDeps, answer, answerFailure } from './answer.ts';
 import type { ApiResponse } from './contract.ts';
 import { ClientGoneError, type Exchange } from './exchange.ts';
@@ -44,7 +45,7 @@ function readTarget(passage: Passage, longestMs: number): number {
 
 export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pipeline {
   const { clock, inFlight, metrics, log } = deps;
-  const passages = new Set<Passage>();
+  const passages = createTransientSet<Passage>();
   let onIdle: (() => void)[] = [];
 
   /** The handler's answer, unless time is up or the client leaves before. */
@@ -112,7 +113,8 @@ export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pi
     whenIdle: () =>
       passages.size === 0 ? Promise.resolve() : new Promise((resolve) => void onIdle.push(resolve)),
     abort(which) {
-      for (const { state, long } of passages) if (long || which === 'all') state.abort(shuttingDown());
+      for (const { state, long } of passages.values())
+        if (long || which === 'all') state.abort(shuttingDown());
     },
   };
 }

@@ -189,13 +189,31 @@ export function storedNow(
   const entry = cacheOf(deps, ref.resource).get(cacheKey(ref));
   if (entry?.revision === revision) return entry;
   if (written === undefined) return undefined;
-  return {
-    get json() {
-      return withRevision(written.bytes, revision);
-    },
-    object: () => withResourceVersion(written.object, revision),
-    form: (_, make) => make(),
-  };
+  return new WrittenForm(written, revision);
+}
+
+/** What was written just now, as the cache will have it. A class, because V8 gives the accessor of an object literal a
+ *  place among what is old: each would hold what it was made of until the next collection of everything. */
+class WrittenForm implements StoredForm {
+  readonly #written: Written;
+  readonly #revision: number;
+
+  constructor(written: Written, revision: number) {
+    this.#written = written;
+    this.#revision = revision;
+  }
+
+  get json(): Buffer {
+    return withRevision(this.#written.bytes, this.#revision);
+  }
+
+  object(): ApiObject {
+    return withResourceVersion(this.#written.object, this.#revision);
+  }
+
+  form(_name: string, make: () => Buffer): Buffer {
+    return make();
+  }
 }
 
 /** The object as it is after a write: a copy with its new version. What was stored is shared and stays as it is. */

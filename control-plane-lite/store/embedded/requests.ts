@@ -1,4 +1,5 @@
 /** Questions to the store's thread and the answers that are awaited. */
+import { createTransientMap } from '#api/kit/transient.ts';
 import { type RangeResult, type StoredItem, StoreError } from '../contract.ts';
 import { fromPlainError, type Request, type ToMain } from './protocol.ts';
 import { RecordReader } from './records.ts';
@@ -23,7 +24,7 @@ export interface Requests {
 }
 
 export function createRequests(): Requests {
-  const awaited = new Map<number, (reply: Reply) => void>();
+  const awaited = createTransientMap<number, (reply: Reply) => void>();
   let waiting: Request[] = [];
   let lastId = 0;
 

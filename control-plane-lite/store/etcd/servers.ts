@@ -157,12 +157,14 @@ function unary(
   metadata: Metadata,
   deadline: number,
 ): Promise<DecodedMessage> {
+  // Now, because the finished call is kept for a while, and with it what it was given.
+  const encoded = asBuffer(request.encode(message));
   return new Promise((resolve, reject) => {
-    client.makeUnaryRequest<object, DecodedMessage>(
+    client.makeUnaryRequest<Buffer, DecodedMessage>(
       path,
-      (value) => asBuffer(request.encode(value)),
+      (bytes) => bytes,
       (bytes) => response.decode(bytes),
-      message,
+      encoded,
       metadata,
       { deadline },
       (error: ServiceError | null, answer) => {

@@ -25,6 +25,8 @@ export interface PlaneChild extends AsyncDisposable {
   readonly complaints: readonly string[];
   readonly alive: boolean;
   vitals(): Promise<Vitals>;
+  /** Bytes of its heap that nothing holds, and that collections of the new generation alone have left; frees them. */
+  garbage(): Promise<number>;
 }
 
 const PROGRAM = join(import.meta.dirname, 'plane-process.ts');
@@ -98,6 +100,11 @@ export async function startPlaneChild(dir: string, flags: readonly string[] = []
       const answer = told(child, 'vitals', complaints);
       child.send('vitals');
       return (await answer).vitals;
+    },
+    async garbage() {
+      const answer = told(child, 'garbage', complaints);
+      child.send('garbage');
+      return (await answer).bytes;
     },
     async [Symbol.asyncDispose]() {
       agent.destroy();

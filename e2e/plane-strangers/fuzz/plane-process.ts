@@ -6,7 +6,8 @@ import { startServer } from '#plane/main.ts';
 
 export type Told =
   | { readonly kind: 'ready'; readonly url: string; readonly platconfigFile: string }
-  | { readonly kind: 'vitals'; readonly vitals: Vitals };
+  | { readonly kind: 'vitals'; readonly vitals: Vitals }
+  | { readonly kind: 'garbage'; readonly bytes: number };
 
 export interface Vitals {
   readonly rssBytes: number;
@@ -32,8 +33,18 @@ function vitals(): Vitals {
   return { rssBytes: rss, heapBytes: heapUsed, externalBytes: external, longestTurnMs };
 }
 
+/** Bytes of the heap that nothing holds, and that collections of the new generation alone have left. */
+function garbage(): number {
+  globalThis.gc?.({ type: 'minor' });
+  globalThis.gc?.({ type: 'minor' });
+  const { heapUsed } = process.memoryUsage();
+  globalThis.gc?.();
+  return heapUsed - process.memoryUsage().heapUsed;
+}
+
 process.on('message', (asked) => {
-  if (asked === 'vitals') tell({ kind: 'vitals', vitals: vitals() });
+  if (asked === 'garbage') tell({ kind: 'garbage', bytes: garbage() });
+  else if (asked === 'vitals') tell({ kind: 'vitals', vitals: vitals() });
   else void server.close(AbortSignal.abort()).then(() => process.exit());
 });
 tell({ kind: 'ready', url: server.url, platconfigFile: server.platconfigFile });
