@@ -73,14 +73,24 @@ const endsWithLastChunk = (pieces: readonly Buffer[]): boolean =>
     .equals(LAST_CHUNK);
 
 /** Puts the pieces together when somebody looks: what an answer costs does not depend on it. */
-function replyOf(pieces: readonly Buffer[], { head, end }: { head: number; end: number }): Reply {
-  const [first] = pieces;
-  return {
-    status: Number(first?.toString('latin1', 9, 12)),
-    get body() {
-      return (pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces)).subarray(head, end);
-    },
-  };
+class ReceivedReply implements Reply {
+  readonly status: number;
+  readonly #pieces: readonly Buffer[];
+  readonly #head: number;
+  readonly #end: number;
+
+  constructor(pieces: readonly Buffer[], head: number, end: number) {
+    this.status = Number(pieces[0]?.toString('latin1', 9, 12));
+    this.#pieces = pieces;
+    this.#head = head;
+    this.#end = end;
+  }
+
+  get body(): Buffer {
+    const [first] = this.#pieces;
+    const all = this.#pieces.length === 1 && first !== undefined ? first : Buffer.concat(this.#pieces);
+    return all.subarray(this.#head, this.#end);
+  }
 }
 
 export async function openClient(target: Target): Promise<HttpClient> {
@@ -91,7 +101,7 @@ export async function openClient(target: Target): Promise<HttpClient> {
   let waiting: ((reply: Reply) => void) | undefined;
 
   function finish(head: number, end: number): void {
-    const reply = replyOf(pieces, { head, end });
+    const reply = new ReceivedReply(pieces, head, end);
     pieces = [];
     size = 0;
     parts = undefined;

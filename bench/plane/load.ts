@@ -1,13 +1,12 @@
 /** The load on the API server: clients that each wait for their answer before they ask again, and watchers. */
 import { type HttpClient, type Reply, requestBytes, type Target } from './http-client.ts';
-import { PODS_PATH, podBody, podName } from './pod.ts';
+import { NAMESPACE, podBody, podName, podsPath } from './pod.ts';
 import { startWatchers } from './watchers.ts';
 
 /** As many as design.md says. */
 export const POD_COUNT = 5000;
 export const WATCHER_COUNT = 50;
-/** Created elsewhere and deleted before the clock starts: a server compiles its hot paths as they get hot. */
-const WARM_UP = 3000;
+/** Before the clock starts the same is done here once, and deleted: a server compiles its paths as they get hot. */
 const WARM_UP_NAMESPACE = 'warm-up';
 
 export interface CreateFigures {
@@ -42,14 +41,24 @@ export interface LoadDeps {
 export function createLoad({ clients, target, say }: LoadDeps): Load {
   let created: Promise<CreateFigures> | undefined;
 
-  async function send(count: number, make: (index: number) => Buffer, status: number): Promise<RateFigures> {
+  async function send(
+    count: number,
+    make: (index: number) => Buffer,
+    status: number,
+    onSend: (index: number) => void = () => undefined,
+  ): Promise<RateFigures> {
+    // Made before the clock starts: it is the server that is measured.
+    const requests = Array.from({ length: count }, (_, index) => make(index));
     let next = 0;
     let fault: string | undefined;
     const startMs = performance.now();
     await Promise.all(
       clients.map(async (client) => {
-        for (let index = next++; index < count; index = next++) {
-          const reply = await client.send(make(index));
+        for (let index = next++; ; index = next++) {
+          const request = requests[index];
+          if (request === undefined) return;
+          onSend(index);
+          const reply = await client.send(request);
           if (reply.status !== status) fault = faultOf(reply);
         }
       }),
@@ -60,24 +69,19 @@ export function createLoad({ clients, target, say }: LoadDeps): Load {
   async function warmUp(): Promise<void> {
     const namespace = JSON.stringify({ metadata: { name: WARM_UP_NAMESPACE } });
     await clients[0]?.send(requestBytes('POST', '/api/v1/namespaces', namespace));
-    const path = `/api/v1/namespaces/${WARM_UP_NAMESPACE}/pods`;
-    await send(WARM_UP, (index) => requestBytes('POST', path, podBody(index)), 201);
+    await fill(WARM_UP_NAMESPACE);
+    const path = podsPath(WARM_UP_NAMESPACE);
     await clients[0]?.send(requestBytes('DELETE', `${path}?gracePeriodSeconds=0`));
   }
 
-  async function fill(): Promise<CreateFigures> {
+  async function fill(namespace: string): Promise<CreateFigures> {
+    const path = podsPath(namespace);
     const sentMs = new Map<string, number>();
-    const make = (index: number): Buffer => {
-      sentMs.set(podName(index), performance.timeOrigin + performance.now());
-      return requestBytes('POST', PODS_PATH, podBody(index));
-    };
-    const watchers = await startWatchers({
-      target,
-      path: PODS_PATH,
-      count: WATCHER_COUNT,
-      expected: POD_COUNT,
-    });
-    const { perSecond, fault } = await send(POD_COUNT, make, 201);
+    const make = (index: number): Buffer => requestBytes('POST', path, podBody(index));
+    const onSend = (index: number): void =>
+      void sentMs.set(podName(index), performance.timeOrigin + performance.now());
+    const watchers = await startWatchers({ target, path, count: WATCHER_COUNT, expected: POD_COUNT });
+    const { perSecond, fault } = await send(POD_COUNT, make, 201, onSend);
     const seen = await watchers.end();
     say(`${POD_COUNT} pods created, the last event seen`);
     const delays = seen.arrivals.flatMap(([name, atMs]) => {
@@ -91,10 +95,10 @@ export function createLoad({ clients, target, say }: LoadDeps): Load {
 
   return {
     create() {
-      created ??= warmUp().then(fill);
+      created ??= warmUp().then(() => fill(NAMESPACE));
       return created;
     },
-    fill,
+    fill: () => fill(NAMESPACE),
     send,
   };
 }

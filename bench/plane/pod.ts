@@ -1,6 +1,10 @@
 /** The pods that the API server is measured with: of the size that pods of the field have. */
 
-export const PODS_PATH = '/api/v1/namespaces/default/pods';
+export const NAMESPACE = 'default';
+
+export const podsPath = (namespace: string): string => `/api/v1/namespaces/${namespace}/pods`;
+
+export const PODS_PATH: string = podsPath(NAMESPACE);
 /** Pods that share a label. */
 export const GROUPS = 10;
 
