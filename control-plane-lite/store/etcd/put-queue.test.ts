@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { createPutQueue, type QueueEntry, takeGroup } from './put-queue.ts';
+import { createPutQueue, type PutQueueLimits, type QueueEntry, takeGroup } from './put-queue.ts';
 
 const entry = (key: string, bytes = 1): QueueEntry => ({ key, bytes });
 const keysOf = (entries: readonly QueueEntry[]): string => entries.map(({ key }) => key).join('');
 
 describe('takeGroup', () => {
-  const LIMITS = { entries: 4, bytes: 10 };
+  const LIMITS = { entries: 4, enough: 4, bytes: 10 };
 
   test.each([
     { what: 'all that fit', waiting: ['a', 'b', 'c'], group: 'abc', rest: '' },
@@ -31,28 +31,77 @@ describe('takeGroup', () => {
 });
 
 describe('createPutQueue', () => {
-  test('sends at once what comes in one turn, and keeps the rest until a group is done', async () => {
+  interface Fixture {
+    readonly sent: readonly string[];
+    readonly add: (keys: string) => void;
+    /** Ends the oldest group that is under way. */
+    readonly end: () => Promise<void>;
+  }
+
+  function createFixture(limits: PutQueueLimits): Fixture {
     const sent: string[] = [];
     const done: (() => void)[] = [];
-    const queue = createPutQueue({ entries: 3, bytes: 100 }, (group) => {
+    const queue = createPutQueue(limits, (group) => {
       sent.push(keysOf(group));
       return new Promise((resolve) => {
         done.push(resolve);
       });
     });
-    for (const key of 'abcdefgh') queue.add(entry(key));
+    return {
+      sent,
+      add(keys) {
+        for (const key of keys) queue.add(entry(key));
+      },
+      async end() {
+        done.shift()?.();
+        await turns();
+      },
+    };
+  }
+
+  async function turns(): Promise<void> {
+    await turn();
+    await turn();
+  }
+
+  test('sends together what comes in one turn, and keeps the rest until a group is done', async () => {
+    const { sent, add, end } = createFixture({ entries: 3, enough: 100, bytes: 100 });
+    add('abcdefgh');
     expect(sent).toEqual([]);
-    await turn();
-    await turn();
+    await turns();
     expect(sent).toEqual(['abc']);
-    queue.add(entry('i'));
-    done.shift()?.();
-    await turn();
-    await turn();
+    add('i');
+    await end();
     expect(sent).toEqual(['abc', 'def']);
-    done.shift()?.();
-    await turn();
-    await turn();
+    await end();
     expect(sent).toEqual(['abc', 'def', 'ghi']);
+  });
+
+  test('sends enough of them at once, and as many beside them, but no third group', async () => {
+    const { sent, add, end } = createFixture({ entries: 10, enough: 3, bytes: 100 });
+    add('abcd');
+    expect(sent).toEqual(['abc']);
+    await turns();
+    expect(sent).toEqual(['abc']);
+    add('efghij');
+    expect(sent).toEqual(['abc', 'def']);
+    await turns();
+    expect(sent).toEqual(['abc', 'def']);
+    await end();
+    expect(sent).toEqual(['abc', 'def', 'ghij']);
+    await end();
+    await end();
+    add('k');
+    await turns();
+    expect(sent).toEqual(['abc', 'def', 'ghij', 'k']);
+  });
+
+  test('sends nothing a second time when enough have come before the turn is over', async () => {
+    const { sent, add, end } = createFixture({ entries: 10, enough: 3, bytes: 100 });
+    add('abc');
+    await turns();
+    expect(sent).toEqual(['abc']);
+    await end();
+    expect(sent).toEqual(['abc']);
   });
 });
