@@ -6,7 +6,7 @@ import { startEtcd } from '#plane/store/testing/etcd.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { type PlaneChild, startPlaneChild } from './fuzz/plane-child.ts';
 
-/** Bytes for each request. Half of what was left when hash tables and accessors held what requests had made. */
+/** Bytes for each request. About half of what was left when hash tables and accessors held what requests had made. */
 const LIMITS: Readonly<Record<string, number>> = { create: 4096, patch: 5120, get: 2560 };
 
 const CLIENTS = 32;
@@ -32,7 +32,11 @@ interface Asked {
 }
 
 const ASKED: Readonly<Record<string, (index: number) => Asked>> = {
-  create: (index) => ({ method: 'POST', name: '', body: { ...POD, metadata: { name: `p${index}` } } }),
+  create: (index) => ({
+    method: 'POST',
+    name: '',
+    body: { ...POD, metadata: { ...POD.metadata, name: `p${index}` } },
+  }),
   patch: (index) => ({
     method: 'PATCH',
     name: `/p${index % 300}`,
