@@ -10,6 +10,7 @@ import type { ObjectContext } from './cached-object.ts';
 import { type Cache, CacheError, type SelectableFields } from './contract.ts';
 import { createFeed, type Feed } from './feed.ts';
 import { createFlusher } from './flusher.ts';
+import type { HeldBytes } from './history.ts';
 import { createKeeper } from './keeper.ts';
 import { shareQuestion } from './newest.ts';
 import { createOffers } from './offers.ts';
@@ -78,6 +79,7 @@ interface Intake {
   readonly applier: Applier;
   readonly waiters: Waiters;
   readonly retention: Retention;
+  readonly held: HeldBytes;
 }
 
 function createIntake(
@@ -87,8 +89,9 @@ function createIntake(
 ): Intake {
   const onError = (error: unknown, key: string): void => log.error({ err: error, key }, UNREADABLE);
   const tree = createTree({ onError, revision: () => applier.revision });
+  const held: HeldBytes = { total: 0 };
   const retention = createRetention(
-    { clock, holders: () => tree.resources.values() },
+    { clock, holders: () => tree.resources.values(), held },
     { maxAgeMs: settings.historyMs, maxBytes: settings.historyBytes },
   );
   const setTimer = clock.setTimer.bind(clock);
@@ -98,20 +101,21 @@ function createIntake(
     waiters.reached(revision);
   };
   const applier: Applier = createApplier({ tree, log, made, onRevision });
-  return { tree, applier, waiters, retention };
+  return { tree, applier, waiters, retention, held };
 }
 
 /** Makes the cache of one resource. */
 function createFactory(
   deps: Required<CacheDeps>,
   settings: Settings,
-  applier: Applier,
+  { applier, held }: Pick<Intake, 'applier' | 'held'>,
 ): (storage: StorageInfo, selectable: SelectableFields | undefined) => FedResourceCache {
   const { store, clock, log, random, defer } = deps;
   const parsed = createKeeper(settings.parsedBytes);
   const forms = createKeeper(settings.formBytes);
   const revision = (): number => applier.revision;
   const shared = {
+    held,
     revision,
     loaded: () => applier.loaded,
     schedule: createFlusher(clock, settings.flushMs, defer),
@@ -141,10 +145,9 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
   const { store, clock, log, random, defer } = completed;
   const settings = { ...DEFAULTS, ...options };
   const offers = createOffers();
-  const { tree, applier, waiters, retention } = createIntake(deps, settings, (key, stored) =>
-    offers.take(key, stored),
-  );
-  const createResource = createFactory(completed, settings, applier);
+  const intake = createIntake(deps, settings, (key, stored) => offers.take(key, stored));
+  const { tree, applier, waiters, retention } = intake;
+  const createResource = createFactory(completed, settings, intake);
   const firstSync = Promise.withResolvers<void>();
   const feed: Feed = createFeed({ store, clock, log, backoff: createBackoff(BACKOFF, random) }, settings, {
     begin: () => applier.begin(),

@@ -27,17 +27,28 @@ function bytesOf(change: CacheChange | undefined): number {
   return change === undefined ? 0 : CHANGE_BYTES + (change.previous?.json.length ?? 0);
 }
 
-export function createHistory(floorAtStart: number, maxChanges: number): History {
+/** What the histories of all resources hold together. */
+export interface HeldBytes {
+  total: number;
+}
+
+/** @param held is told of each byte that comes and goes */
+export function createHistory(floorAtStart: number, maxChanges: number, held: HeldBytes): History {
   let changes: (CacheChange | undefined)[] = [];
   let head = 0;
   let floor = floorAtStart;
   let bytes = 0;
 
+  function hold(more: number): void {
+    bytes += more;
+    held.total += more;
+  }
+
   function dropOldest(count: number): void {
     const end = Math.min(head + count, changes.length);
     for (; head < end; head += 1) {
       const change = changes[head];
-      bytes -= bytesOf(change);
+      hold(-bytesOf(change));
       if (change !== undefined) floor = Math.max(floor, change.current.revision);
       changes[head] = undefined;
     }
@@ -70,7 +81,7 @@ export function createHistory(floorAtStart: number, maxChanges: number): History
     },
     append(change) {
       changes.push(change);
-      bytes += bytesOf(change);
+      hold(bytesOf(change));
       if (changes.length - head > maxChanges) dropOldest(1);
     },
     indexAfter,
@@ -80,7 +91,7 @@ export function createHistory(floorAtStart: number, maxChanges: number): History
     reset(revision) {
       changes = [];
       head = 0;
-      bytes = 0;
+      hold(-bytes);
       floor = revision;
     },
   };

@@ -14,7 +14,7 @@ import {
   type WatchOptions,
 } from './contract.ts';
 import { createFanOut, type FanOut } from './fan-out.ts';
-import { createHistory, type History } from './history.ts';
+import { createHistory, type HeldBytes, type History } from './history.ts';
 import { createObjects, type Objects } from './objects.ts';
 import { pageOf } from './page.ts';
 import { compileSelection } from './selection.ts';
@@ -31,6 +31,8 @@ export interface ResourceCacheDeps {
   readonly random: () => number;
   /** Told of a listener or a sink that threw. */
   readonly onError: (error: unknown) => void;
+  /** Of the histories of all resources. */
+  readonly held: HeldBytes;
   /** A page of a state that history no longer reaches. @throws CacheError */
   readonly listPast: (options: ListOptions, revision: number) => Promise<ListPage>;
 }
@@ -113,7 +115,7 @@ export function createResourceCache(
   const { revision: newest, listPast } = deps;
   const objects = createObjects();
   const { slots, byKey } = objects;
-  const history = createHistory(newest(), maxChanges);
+  const history = createHistory(newest(), maxChanges, deps.held);
   const snapshots = createSnapshots({ slots, holds: (key) => byKey.has(key), history });
   const followers = createFollowers(deps.onError);
   const fanOut: FanOut = createFanOut({

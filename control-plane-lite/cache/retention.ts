@@ -1,10 +1,11 @@
 /** How much of the past is kept: by age, and by the memory that it takes in all resources together. */
 import type { Clock, Timer } from '#api/kit/clock.ts';
-import type { History } from './history.ts';
+import type { HeldBytes, History } from './history.ts';
 
 export interface RetentionDeps {
   readonly clock: Pick<Clock, 'monotonic' | 'setTimer'>;
   readonly holders: () => Iterable<HistoryHolder>;
+  readonly held: HeldBytes;
 }
 
 export interface HistoryHolder {
@@ -35,7 +36,7 @@ const MARKS = 60;
 const SHARE = 16;
 
 export function createRetention(deps: RetentionDeps, options: RetentionOptions): Retention {
-  const { clock, holders } = deps;
+  const { clock, holders, held } = deps;
   const { maxAgeMs, maxBytes } = options;
   const spacingMs = maxAgeMs / MARKS;
   let marks: Mark[] = [];
@@ -64,14 +65,12 @@ export function createRetention(deps: RetentionDeps, options: RetentionOptions):
   }
 
   function dropLargest(): void {
-    for (;;) {
-      let sum = 0;
+    while (held.total > maxBytes) {
       let largest: HistoryHolder | undefined;
       for (const holder of holders()) {
-        sum += holder.history.bytes;
         if (holder.history.bytes > (largest?.history.bytes ?? 0)) largest = holder;
       }
-      if (sum <= maxBytes || largest === undefined) return;
+      if (largest === undefined) return;
       largest.trim((history) => history.dropOldest(Math.ceil(history.length / SHARE)));
     }
   }

@@ -79,6 +79,8 @@ export function createTree(deps: TreeDeps): Tree {
         unclaimed.replace(prefix + key, { revision, bytes: withoutRevision(json) });
       }
       unclaimed.released(prefix, deps.revision());
+      // What is forgotten holds no memory of the past any more.
+      resource?.trim((history) => history.reset(deps.revision()));
       return resource;
     },
   };

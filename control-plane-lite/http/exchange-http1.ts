@@ -18,6 +18,10 @@ export interface Http1Options {
   readonly frame: Framer;
 }
 
+/** Up to here head and body go out in one write, for which Node wants the body as text: a character for each byte.
+ *  As bytes they would be two, which are put together again when they are encrypted. */
+const ONE_WRITE_BYTES = 64 * 1024;
+
 const ignore = (): void => undefined;
 
 export class Http1Exchange implements Exchange {
@@ -103,7 +107,9 @@ export class Http1Exchange implements Exchange {
   }
 
   end(bytes?: Buffer): void {
-    if (!this.closed) this.#reply.end(bytes);
+    if (this.closed) return;
+    if (bytes === undefined || bytes.length > ONE_WRITE_BYTES) this.#reply.end(bytes);
+    else this.#reply.end(bytes.toString('latin1'), 'latin1');
   }
 
   destroy(): void {

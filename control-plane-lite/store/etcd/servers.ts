@@ -160,19 +160,33 @@ function unary(
   // Now, because the finished call is kept for a while, and with it what it was given.
   const encoded = asBuffer(request.encode(message));
   return new Promise((resolve, reject) => {
-    client.makeUnaryRequest<Buffer, DecodedMessage>(
-      path,
-      (bytes) => bytes,
-      (bytes) => response.decode(bytes),
-      encoded,
-      metadata,
-      { deadline },
-      (error: ServiceError | null, answer) => {
-        if (error !== null) reject(error);
-        else resolve(answer ?? {});
-      },
+    withoutStacks(() =>
+      client.makeUnaryRequest<Buffer, DecodedMessage>(
+        path,
+        (bytes) => bytes,
+        (bytes) => response.decode(bytes),
+        encoded,
+        metadata,
+        { deadline },
+        (error: ServiceError | null, answer) => {
+          if (error !== null) reject(error);
+          else resolve(answer ?? {});
+        },
+      ),
     );
   });
+}
+
+/** The library makes an error for each call, in case that it fails, for the sake of its stack. Nobody sees that one:
+ *  the store throws errors of its own. */
+function withoutStacks(work: () => void): void {
+  const limit = Error.stackTraceLimit;
+  Error.stackTraceLimit = 0;
+  try {
+    work();
+  } finally {
+    Error.stackTraceLimit = limit;
+  }
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

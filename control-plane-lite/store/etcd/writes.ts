@@ -25,7 +25,7 @@ interface PendingPut extends QueueEntry {
 }
 
 /** etcd takes 1.5 MiB at once unless told otherwise. */
-const LIMITS = { entries: PLACES, enough: 10, bytes: 1024 * 1024 };
+const LIMITS = { entries: PLACES, enough: 16, bytes: 1024 * 1024 };
 
 export function createWrites(call: Call, txn: Method, keys: Keys): Writes {
   async function write(action: string, request: object): Promise<DecodedMessage> {
