@@ -15,6 +15,13 @@ export interface Reply {
   readonly body: Buffer;
 }
 
+const headOf = (method: string, path: string): string =>
+  `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n`;
+
+/** Bytes of a request for a stream, which may be compressed: what the clients of the field ask for. */
+export const streamRequestBytes = (path: string): Buffer =>
+  Buffer.from(`${headOf('GET', path)}Accept-Encoding: gzip\r\n\r\n`);
+
 /** Bytes of a request. */
 export function requestBytes(
   method: string,
@@ -22,7 +29,7 @@ export function requestBytes(
   body?: string,
   contentType = 'application/json',
 ): Buffer {
-  const head = `${method} ${path} HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n`;
+  const head = headOf(method, path);
   if (body === undefined) return Buffer.from(`${head}\r\n`);
   const type = `Content-Type: ${contentType}\r\n`;
   return Buffer.from(`${head}${type}Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);

@@ -31,9 +31,10 @@ async function withMemory(bench: PlaneBench, value: number, fault: string | unde
 }
 
 async function measureCreate(bench: PlaneBench): Promise<Measurement> {
-  const { perSecond, fault } = await bench.load.create();
-  const measured = await withMemory(bench, perSecond, fault);
-  return { ...measured, floor: await measureStore(bench.store, bench.clients.length) };
+  const { perSecond, coldPerSecond, fault } = await bench.load.create();
+  const { detail = '', ...measured } = await withMemory(bench, perSecond, fault);
+  const floor = await measureStore(bench.store, bench.clients.length);
+  return { ...measured, detail: `${detail}, first ${POD_COUNT} ${coldPerSecond.toFixed(0)} /s`, floor };
 }
 
 async function measureWatch(bench: PlaneBench): Promise<Measurement> {

@@ -1,7 +1,11 @@
 /** The thread of `watchers.ts`. */
+import { once } from 'node:events';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { openStream, requestBytes } from './http-client.ts';
+import { createGunzip } from 'node:zlib';
+import { openStream, streamRequestBytes, type Target } from './http-client.ts';
 import type { WatchersOptions, WatchersSeen } from './watchers.ts';
 
 /** Watchers whose events are counted and timed. The others must get the same bytes: looking into them as well would
@@ -39,13 +43,40 @@ async function untilTrue(isTrue: () => boolean, withinMs: number): Promise<void>
   while (!isTrue() && performance.now() < endMs) await wait(20);
 }
 
+const ignore = (): void => undefined;
+
+/** Reads a stream as any client does: decrypted, put together from its chunks, decompressed.
+ *  @returns what ends it */
+async function readStream(
+  { port, ...credentials }: Target,
+  path: string,
+  onData: (bytes: Buffer) => void,
+): Promise<() => void> {
+  const request = get({
+    ...credentials,
+    port,
+    host: '127.0.0.1',
+    servername: 'localhost',
+    path,
+    headers: { Accept: 'application/json', 'Accept-Encoding': 'gzip' },
+    agent: false,
+  });
+  const [response] = (await once(request, 'response')) as [IncomingMessage];
+  request.on('error', ignore);
+  response.on('error', ignore);
+  const isCompressed = response.headers['content-encoding'] === 'gzip';
+  const body = isCompressed ? response.pipe(createGunzip()).on('error', ignore) : response;
+  body.on('data', onData);
+  return () => request.destroy();
+}
+
 async function watch({
   target,
   path,
   count,
   expected,
 }: WatchersOptions): Promise<() => Promise<WatchersSeen>> {
-  const received = Array.from({ length: count }, () => 0);
+  const received = Array.from({ length: count - READ_WATCHERS }, () => 0);
   const arrivals: (readonly [string, number])[] = [];
   const wanted = expected * READ_WATCHERS;
   let events = 0;
@@ -55,14 +86,15 @@ async function watch({
       arrivals.push([name, performance.timeOrigin + performance.now()]);
     }),
   );
-  const closers = await Promise.all(
-    received.keys().map((index) =>
-      openStream(target, requestBytes('GET', `${path}?watch=1`), (bytes) => {
+  const watchPath = `${path}?watch=1`;
+  const closers = await Promise.all([
+    ...readers.map((reader) => readStream(target, watchPath, reader)),
+    ...received.keys().map((index) =>
+      openStream(target, streamRequestBytes(watchPath), (bytes) => {
         received[index] = (received[index] ?? 0) + bytes.length;
-        readers[index]?.(bytes);
       }),
     ),
-  );
+  ]);
   // The heads of their answers.
   await untilTrue(() => received.every((size) => size > 0), LAST_EVENT_MS);
   /** Less than one event of all: pieces may be cut differently. */

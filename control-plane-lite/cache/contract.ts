@@ -74,8 +74,9 @@ export interface WatchOptions extends Selection {
 
 /** Where a watcher's bytes go. */
 export interface ByteSink {
-  /** One or many whole events. All bytes of one turn of the event loop come at once. */
-  write(bytes: Buffer): void;
+  /** One or many whole events. All bytes of one turn of the event loop come at once.
+   *  @param readers watchers that get this very buffer; default 1 */
+  write(bytes: Buffer, readers?: number): void;
   /** The watcher is over, for the server's reasons: history is lost, or the store is away. */
   end(reason: 'expired' | 'unavailable'): void;
   /** Asked between the pieces of a long start: resolves when the client has taken most of what was written;

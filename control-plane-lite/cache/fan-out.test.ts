@@ -7,9 +7,12 @@ import {
   fromRevision,
   fromState,
   lineEncoder,
+  NODES,
+  podOf,
   settle,
 } from '../testing/cache-fixture.ts';
 import { CacheError } from './contract.ts';
+import { toStored } from './stored-form.ts';
 
 describe('watch', () => {
   test('begins with the state, then tells of changes, each turn in one write', async () => {
@@ -202,6 +205,26 @@ describe('watch', () => {
     expect(() => pods.watch(fromRevision(296), lineEncoder, createCollectingSink())).not.toThrow();
   });
 
+  test('a resource that is forgotten takes no memory from the past of others', async () => {
+    await using fixture = createCacheFixture({ historyBytes: 20_000 });
+    const { cache, pods, store } = fixture;
+    cache.resource(NODES);
+    await fixture.start();
+    for (let turn = 0; turn < 90; turn += 1) {
+      const key = `${NODES.prefix}a`;
+      const expected = (await store.get(key))?.revision ?? 'absent';
+      await store.put(key, toStored({ ...podOf('n/a'), kind: 'Node' }), expected);
+    }
+    await settle();
+    cache.forget(NODES);
+    const first = await fixture.put('n/a');
+    for (let turn = 0; turn < 50; turn += 1) await fixture.put('n/a', { node: String(turn) });
+    const sink = createCollectingSink();
+    pods.watch(fromRevision(first), lineEncoder, sink);
+    await settle();
+    expect(sink.lines).toHaveLength(50);
+  });
+
   test('sends bookmarks about once a minute and when it finishes', async () => {
     await using fixture = createCacheFixture();
     await fixture.start();
@@ -242,6 +265,23 @@ describe('watch', () => {
     expect(early.writes).toBe(3);
     expect(late.lines).toHaveLength(1000);
     expect(new Set(late.lines).size).toBe(1000);
+  });
+
+  test('tells each sink how many get the same buffer', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.start();
+    const told: (readonly [Buffer, number | undefined])[] = [];
+    const sink = {
+      write: (bytes: Buffer, readers?: number) => void told.push([bytes, readers]),
+      end: () => undefined,
+    };
+    const alone = { labels: parseLabelSelector('a=b') };
+    for (const options of [{}, {}, alone]) fixture.pods.watch(fromState(options), lineEncoder, sink);
+    await settle();
+    await fixture.put('n/a', { labels: { a: 'b' } });
+    await settle();
+    expect(told.map(([, readers]) => readers)).toEqual([2, 2, 1]);
+    expect(told[0]?.[0]).toBe(told[1]?.[0]);
   });
 
   test('goes on for others when one sink throws', async () => {

@@ -59,9 +59,9 @@ export function createFanOut(deps: FanOutDeps): FanOut {
     }
   }
 
-  function write(watcher: Watcher, bytes: Buffer): void {
+  function write(watcher: Watcher, bytes: Buffer, readers = 1): void {
     if (watcher.closed || bytes.length === 0) return;
-    safely(watcher, () => watcher.sink.write(bytes));
+    safely(watcher, () => watcher.sink.write(bytes, readers));
   }
 
   function end(watcher: Watcher, reason: 'expired' | 'unavailable'): void {

@@ -28,7 +28,8 @@ export interface WatchGroup {
 
 export interface WatchGroupsDeps {
   readonly revision: () => number;
-  readonly write: (watcher: Watcher, bytes: Buffer) => void;
+  /** `readers`: watchers that get this very buffer. */
+  readonly write: (watcher: Watcher, bytes: Buffer, readers: number) => void;
   /** Has `flush` called soon. */
   readonly schedule: () => void;
   readonly setTimer: (fire: () => void, delayMs: number) => Timer;
@@ -87,10 +88,10 @@ export function createWatchGroups(deps: WatchGroupsDeps): WatchGroups {
     if (bookmarks) bookmarksDue.delete(group);
     for (const watcher of group.members) {
       const marks = mark !== undefined && watcher.options.bookmarks && watcher.position <= revision;
-      if (watcher.position < first) deps.write(watcher, marks ? marked : shared);
+      if (watcher.position < first) deps.write(watcher, marks ? marked : shared, group.members.size);
       else {
         const own = ownBytes(watcher, changes);
-        deps.write(watcher, marks ? Buffer.concat([own, mark]) : own);
+        deps.write(watcher, marks ? Buffer.concat([own, mark]) : own, 1);
       }
     }
   }

@@ -57,6 +57,8 @@ export async function watchEndpoint(
   return {
     kind: 'stream',
     contentType: watching.contentType,
+    // How well something compresses tells of what stands beside it, which a stranger may have written to find out.
+    compressible: !isSecret(resource),
     webSocket: { binary: watching.binary },
     start(sink) {
       relay.attach(sink);
@@ -64,6 +66,8 @@ export async function watchEndpoint(
     },
   };
 }
+
+const isSecret = ({ info }: Resource): boolean => info.group === '' && info.plural === 'secrets';
 
 function timeoutOf(query: URLSearchParams): number {
   const seconds = integerParameter(query, 'timeoutSeconds') ?? 0;
@@ -90,9 +94,9 @@ function createRelay(errorEvent: (reason: 'expired' | 'unavailable') => Buffer):
   const held: Buffer[] = [];
   let target: StreamSink | undefined;
   let ended = false;
-  const write = (bytes: Buffer): void => {
+  const write = (bytes: Buffer, readers?: number): void => {
     if (target === undefined) held.push(bytes);
-    else target.write(bytes);
+    else target.write(bytes, readers);
   };
   const end = (): void => {
     ended = true;

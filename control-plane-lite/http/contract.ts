@@ -70,6 +70,8 @@ export interface BytesResponse {
 export interface StreamResponse {
   readonly kind: 'stream';
   readonly contentType: string;
+  /** Whether it may be compressed for clients that accept it. */
+  readonly compressible?: boolean;
   /** Subprotocol and frame type where the client asks for a WebSocket instead of a chunked body. */
   readonly webSocket?: { readonly binary: boolean };
   /** Starts to write. Returns what is to be called when the client goes away. */
@@ -78,8 +80,9 @@ export interface StreamResponse {
 
 export interface StreamSink {
   /** Whole messages: one WebSocket frame each, or one chunk together. A client that does not read is cut off when
-   *  its backlog exceeds the server's limit. */
-  write(bytes: Buffer): void;
+   *  its backlog exceeds the server's limit.
+   *  @param readers streams that get this very buffer; default 1 */
+  write(bytes: Buffer, readers?: number): void;
   end(): void;
   /** For those who have much to say: resolves when the client has taken most of what was written, or is gone;
    *  `undefined`: go on at once. */

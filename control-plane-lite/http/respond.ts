@@ -1,6 +1,7 @@
 /** Writes answers with an end: heads, pieces with back-pressure, compression of large ones. */
 import type { Gzip } from 'node:zlib';
 import type { Clock } from '#api/kit/clock.ts';
+import { acceptsGzip } from './accept-encoding.ts';
 import type { BytesResponse } from './contract.ts';
 import type { Exchange } from './exchange.ts';
 import type { RequestState } from './request-state.ts';
@@ -25,10 +26,6 @@ export function commonHeaders(
   if (state.warnings !== undefined) headers.push('Warning', formatWarnings(state.warnings));
   return headers;
 }
-
-const acceptsGzip = (header: string | readonly string[] | undefined): boolean =>
-  typeof header === 'string' &&
-  /(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q\s*=\s*(?!0(?:\.0*)?\s*(?:,|$))[^,]*)?(?:,|$)/i.test(header);
 
 /** Pieces put together to blocks; a large piece stays as it is. */
 function* blocksOf(pieces: readonly Buffer[]): Generator<Buffer> {

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { connect as connectHttp2 } from 'node:http2';
 import { connect as connectTls } from 'node:tls';
+import { createGunzip } from 'node:zlib';
 import { Agent, request } from 'undici';
 import { afterAll, describe, expect, test } from 'vitest';
 import { type RawData, WebSocket } from 'ws';
@@ -29,13 +30,18 @@ interface Watched extends AsyncDisposable {
   readonly stopped: Promise<void>;
 }
 
-async function startWatch(binary = false, given: TestServerOptions = {}): Promise<Watched> {
+async function startWatch(
+  binary = false,
+  given: TestServerOptions = {},
+  compressible = false,
+): Promise<Watched> {
   const sink = Promise.withResolvers<StreamSink>();
   const stopped = Promise.withResolvers<void>();
   const resources: Handler = () => ({
     kind: 'stream',
     contentType: 'application/json;stream=watch',
     webSocket: { binary },
+    compressible,
     start(opened) {
       sink.resolve(opened);
       return () => stopped.resolve();
@@ -98,6 +104,51 @@ describe.each(['http1', 'http2'] as const)('a stream over %s', (protocol) => {
     (await watch.sink).write(Buffer.from('too late'));
     await watch.server.server.close();
     expect(watch.server.server.activeRequests).toBe(0);
+  });
+});
+
+describe.each(['http1', 'http2'] as const)('a stream that may be compressed over %s', (protocol) => {
+  const dispatcher = agents[protocol];
+
+  test('shows each event as it comes, and ends whole', async () => {
+    await using watch = await startWatch(false, {}, true);
+    const { headers, body } = await request(watch.server.url + path, {
+      dispatcher,
+      headers: { 'accept-encoding': 'gzip' },
+    });
+    expect(headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' });
+    const reader = body.pipe(createGunzip());
+    const events = reader[Symbol.asyncIterator]();
+    const sink = await watch.sink;
+    for (const [text, readers] of [
+      ['one\n', 1],
+      ['two\n'.repeat(10_000), 50],
+      ['three\n', 50],
+    ] as const) {
+      sink.write(Buffer.from(text), readers);
+      let read = '';
+      while (read.length < text.length) read += String((await events.next()).value);
+      expect(read).toBe(text);
+    }
+    sink.end();
+    expect((await events.next()).done).toBe(true);
+    await watch.stopped;
+  });
+
+  test.each([
+    ['the client does not accept it', true, 'identity'],
+    ['its owner forbids it', false, 'gzip'],
+  ])('is as it is where %s', async (_, compressible, encoding) => {
+    await using watch = await startWatch(false, {}, compressible);
+    const { headers, body } = await request(watch.server.url + path, {
+      dispatcher,
+      headers: { 'accept-encoding': encoding },
+    });
+    expect(headers['content-encoding']).toBeUndefined();
+    const sink = await watch.sink;
+    sink.write(Buffer.from('one\n'), 50);
+    sink.end();
+    expect(await body.text()).toBe('one\n');
   });
 });
 
@@ -207,6 +258,28 @@ describe('a client that does not read', () => {
     await once(socket, 'secureConnect');
     socket.pause();
     expect(await writeUntilStopped(watch)).toBeLessThan(200);
+    socket.destroy();
+  });
+
+  test('is cut off after a while, however much goes into what little it is sent', async () => {
+    const clock = createFakeClock();
+    const patient = { streams: { maxBytes: 64 * 1024 * 1024 } };
+    await using watch = await startWatch(false, { deps: { clock }, options: patient }, true);
+    const socket = connectTls({ port: watch.server.port, host: '127.0.0.1', ca: ca.cert });
+    socket.on('error', () => undefined);
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n`);
+    await once(socket, 'secureConnect');
+    socket.pause();
+    const sink = await watch.sink;
+    // More than the kernel holds.
+    sink.write(Buffer.alloc(24 * 1024 * 1024, 'x'));
+    // The head may have gone out at first, which is taken for progress.
+    for (let looks = 0; looks < 2; looks += 1) {
+      await clock.advance(15_000);
+      sink.write(Buffer.alloc(1024 * 1024, 'x'), 50);
+      await clock.advance(15_000);
+    }
+    await expect(watch.stopped).resolves.toBeUndefined();
     socket.destroy();
   });
 

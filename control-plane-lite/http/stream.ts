@@ -1,8 +1,10 @@
 /** Answers without an end: a chunked body or HTTP/2 stream, or WebSocket frames for clients that ask for them. */
 import { asError, type Clock } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import { acceptsGzip } from './accept-encoding.ts';
 import { type BacklogLimits, createBacklogGuard } from './backlog.ts';
 import type { StreamResponse, StreamSink } from './contract.ts';
+import type { GzipStream } from './gzip-stream.ts';
 import type { RequestState } from './request-state.ts';
 import { commonHeaders } from './respond.ts';
 import { acceptWebSocket } from './websocket.ts';
@@ -20,7 +22,8 @@ export interface StreamerOptions extends BacklogLimits {
 /** Somewhere that whole messages go. */
 export interface Channel {
   readonly backlogBytes: number;
-  write(bytes: Buffer): void;
+  /** @returns bytes that the connection was given */
+  write(bytes: Buffer, readers: number): number;
   end(): void;
   cut(): void;
   onClose(listener: () => void): void;
@@ -33,16 +36,23 @@ const DRAIN_BYTES = 256 * 1024;
 /** Time in which a client may take what is left when its stream has ended. */
 const LEFT_MS = 30_000;
 
-function openBody(state: RequestState, response: StreamResponse): Channel {
+function openBody(state: RequestState, response: StreamResponse, gzip?: GzipStream): Channel {
   const { exchange } = state;
-  exchange.writeHead(200, commonHeaders(state, response.contentType));
+  const headers = commonHeaders(state, response.contentType);
+  if (gzip !== undefined) headers.push('Content-Encoding', 'gzip', 'Vary', 'Accept-Encoding');
+  exchange.writeHead(200, headers);
   exchange.flushHead();
+  if (gzip !== undefined) exchange.write(gzip.head);
   return {
     get backlogBytes() {
       return exchange.backlogBytes;
     },
-    write: (bytes) => void exchange.write(bytes),
-    end: () => exchange.end(),
+    write(bytes, readers) {
+      const sent = gzip?.write(bytes, readers) ?? bytes;
+      exchange.write(sent);
+      return sent.length;
+    },
+    end: () => exchange.end(gzip?.end()),
     cut: () => exchange.destroy(),
     onClose: (listener) => exchange.onClose(listener),
     onDrain: (listener) => exchange.onDrain(listener),
@@ -83,10 +93,8 @@ function carry(
       resolve();
     }
     const sink: StreamSink = {
-      write(bytes) {
-        if (over) return;
-        channel.write(bytes);
-        guard.wrote(bytes.length);
+      write(bytes, readers = 1) {
+        if (!over) guard.wrote(channel.write(bytes, readers));
       },
       end() {
         if (over) return;
@@ -116,10 +124,26 @@ function carry(
 }
 
 export function createStreamer(deps: { readonly clock: Clock }, options: StreamerOptions): Streamer {
+  let gzip: Promise<() => GzipStream> | undefined;
+
+  /** Loads what compresses when a client first wants it. */
+  async function gzipFor(
+    { headers }: RequestState,
+    { compressible = false }: StreamResponse,
+  ): Promise<GzipStream | undefined> {
+    if (!compressible || !acceptsGzip(headers['accept-encoding'])) return undefined;
+    gzip ??= import('./gzip-stream.ts').then(({ createGzip }) => createGzip());
+    return (await gzip)();
+  }
+
   return async (state, response) => {
     if (state.exchange.upgrade === undefined) {
       state.status = 200;
-      if (state.method !== 'HEAD') return carry(deps, options, state, response, openBody(state, response));
+      if (state.method !== 'HEAD') {
+        const stream = await gzipFor(state, response);
+        if (state.exchange.closed) return undefined;
+        return carry(deps, options, state, response, openBody(state, response, stream));
+      }
       state.exchange.writeHead(200, commonHeaders(state, response.contentType));
       return state.exchange.end();
     }

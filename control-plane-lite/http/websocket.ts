@@ -71,11 +71,12 @@ export async function acceptWebSocket(
           return client.bufferedAmount;
         },
         write(bytes) {
-          if (form === 'binary') return client.send(bytes, { binary: true });
-          for (const line of splitLines(bytes)) {
-            client.send(form === 'base64' ? line.toString('base64') : line, { binary: false });
-          }
-          return undefined;
+          if (form === 'binary') client.send(bytes, { binary: true });
+          else
+            for (const line of splitLines(bytes)) {
+              client.send(form === 'base64' ? line.toString('base64') : line, { binary: false });
+            }
+          return bytes.length;
         },
         end: () => client.close(1000),
         cut: () => client.terminate(),

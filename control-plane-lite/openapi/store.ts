@@ -2,6 +2,7 @@
  *  changes. */
 
 import { isCurrent } from '../discovery/etag.ts';
+import { acceptsGzip } from '../http/accept-encoding.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import { compress, decompress } from './compress.ts';
 
@@ -39,11 +40,6 @@ function keeping({ receivedMs }: ApiRequest): Pick<BytesResponse, 'cacheControl'
   };
 }
 
-const takesGzip = ({ headers }: ApiRequest): boolean =>
-  /(?:^|,)\s*(?:gzip|\*)\s*(?:;\s*q\s*=\s*(?:1(?:\.0*)?|0?\.\d*[1-9]\d*)\s*)?(?:,|$)/i.test(
-    headers['accept-encoding'] ?? '',
-  );
-
 export function createDocumentStore(): DocumentStore {
   const documents = new Map<string, Stored>();
   // One after the other: the turns of many together would be a long one for everybody else.
@@ -72,7 +68,8 @@ export function createDocumentStore(): DocumentStore {
         return { ...common, status: 304, body: [], headers };
       }
       const bytes = await stored(wanted);
-      if (!takesGzip(request)) return { ...common, status: 200, body: await decompress(bytes), headers };
+      if (!acceptsGzip(request.headers['accept-encoding']))
+        return { ...common, status: 200, body: await decompress(bytes), headers };
       return { ...common, status: 200, body: bytes, headers: { ...headers, 'Content-Encoding': 'gzip' } };
     },
     has: ({ key, hash }) => documents.get(key)?.hash === hash,

@@ -1,7 +1,17 @@
 /** Streams of changes. Document 1, 2.3, 4.5 and 6. */
+import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { configMap, pod, usePlane, VOCABULARY_NAMES } from './support.ts';
+import { configMap, pod, type Reply, usePlane, VOCABULARY_NAMES, type WatchEvent } from './support.ts';
+
+const nameIn = (event: string): string | undefined => (JSON.parse(event) as WatchEvent).object.metadata.name;
+
+const secret = (name: string, value: string): object => ({
+  apiVersion: 'v1',
+  kind: 'Secret',
+  metadata: { name },
+  stringData: { value },
+});
 
 describe('watch', () => {
   const plane = usePlane();
@@ -170,6 +180,36 @@ describe('watch', () => {
     }
     expect(await stream.take(20)).toHaveLength(20);
     slow.close();
+  });
+
+  test('what many get is compressed for those who take gzip, but no secrets', async () => {
+    const namespace = await plane.namespace();
+    const path = `${namespace}/configmaps`;
+    const watching = (resource: string): Promise<readonly Reply[]> => {
+      const query = 'watch=1&timeoutSeconds=4&resourceVersion=0';
+      const reply = (): Promise<Reply> =>
+        plane.get(`${namespace}/${resource}?${query}`, { 'accept-encoding': 'gzip' });
+      return Promise.all(Array.from({ length: 10 }, reply));
+    };
+    await plane.post(path, configMap('first'));
+    const replies = Promise.all([watching('configmaps'), watching('secrets')]);
+    await using witness = await plane.watch(`${path}?watch=1`);
+    for (let round = 0; round < 5; round += 1) {
+      await plane.post(path, configMap(`m${round}`, 'x'.repeat(50_000)));
+      await plane.post(`${namespace}/secrets`, secret(`s${round}`, 'x'.repeat(50_000)));
+    }
+    expect(await witness.take(6)).toHaveLength(6);
+    const [configMaps, secrets] = await replies;
+    for (const { headers, bytes } of configMaps) {
+      expect(headers).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept-Encoding' });
+      expect(bytes.length).toBeLessThan(5 * 50_000);
+      const events = gunzipSync(bytes).toString().trimEnd().split('\n');
+      expect(events.map((event) => nameIn(event))).toEqual(['first', 'm0', 'm1', 'm2', 'm3', 'm4']);
+    }
+    for (const { headers, text } of secrets) {
+      expect(headers).not.toHaveProperty('content-encoding');
+      expect(text.trimEnd().split('\n')).toHaveLength(5);
+    }
   });
 
   test('as a Table, each event has a table of one row', async () => {

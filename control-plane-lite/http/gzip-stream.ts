@@ -1,0 +1,102 @@
+/** Bodies without an end in gzip, for clients that accept it. What many of them get is compressed once for all: every
+ *  piece stands alone, without pointing back into what its stream had before, and ends at a byte where readers give
+ *  out all that they have. Source: RFC 1951 (3.2.4, stored blocks), RFC 1952. */
+import { constants, crc32, deflateRawSync } from 'node:zlib';
+import { joinChecksums, shiftOf } from './crc32.ts';
+
+export interface GzipStream {
+  /** What it begins with; the same buffer for all. */
+  readonly head: Buffer;
+  /** The same bytes for all that get the same buffer.
+   *  @param readers how many get it */
+  readonly write: (bytes: Buffer, readers: number) => Buffer;
+  /** What a stream ends with. */
+  readonly end: () => Buffer;
+}
+
+/** No name, no time. */
+const HEAD = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff]);
+
+/** For fewer readers it takes longer to compress than to encrypt what it saves. */
+const ENOUGH_READERS = 8;
+/** Bytes that all readers get together, from which on it is worth while. */
+const ENOUGH_BYTES = 128 * 1024;
+/** More would hold up everybody else for too long. */
+const MOST_BYTES = 1024 * 1024;
+
+const STORED_BYTES = 0xffff;
+const STORED_HEAD_BYTES = 5;
+/** An empty block, at which readers give out what they have. */
+const FLUSH = Buffer.from([0, 0, 0, 0xff, 0xff]);
+/** The same as the last of a stream. */
+const LAST = Buffer.from([1, 0, 0, 0xff, 0xff]);
+const TRAILER_BYTES = 8;
+
+/** What a buffer is in any stream. */
+interface Piece {
+  readonly blocks: Buffer;
+  readonly checksum: number;
+  /** Of its length. */
+  readonly shift: number;
+}
+
+const isWorthIt = (bytes: number, readers: number): boolean =>
+  readers >= ENOUGH_READERS && bytes * readers >= ENOUGH_BYTES && bytes <= MOST_BYTES;
+
+const compressed = (bytes: Buffer): Buffer =>
+  deflateRawSync(bytes, { level: 1, finishFlush: constants.Z_SYNC_FLUSH });
+
+/** As they are, in the blocks of the format that are for this. */
+function stored(bytes: Buffer): Buffer {
+  const parts: Buffer[] = [];
+  for (let at = 0; at < bytes.length; at += STORED_BYTES) {
+    const part = bytes.subarray(at, at + STORED_BYTES);
+    const head = Buffer.alloc(STORED_HEAD_BYTES);
+    head.writeUInt16LE(part.length, 1);
+    head.writeUInt16LE(~part.length & STORED_BYTES, 3);
+    parts.push(head, part);
+  }
+  return Buffer.concat([...parts, FLUSH]);
+}
+
+function pieceOf(bytes: Buffer, readers: number): Piece {
+  return {
+    blocks: isWorthIt(bytes.length, readers) ? compressed(bytes) : stored(bytes),
+    checksum: crc32(bytes),
+    shift: shiftOf(bytes.length),
+  };
+}
+
+/** Returns what begins a stream. All streams that it begins share their pieces. */
+export function createGzip(): () => GzipStream {
+  const pieces = new WeakMap<Buffer, Piece>();
+
+  function piece(bytes: Buffer, readers: number): Piece {
+    if (readers === 1) return pieceOf(bytes, readers);
+    const known = pieces.get(bytes);
+    if (known !== undefined) return known;
+    const made = pieceOf(bytes, readers);
+    pieces.set(bytes, made);
+    return made;
+  }
+
+  return () => {
+    let checksum = 0;
+    let size = 0;
+    return {
+      head: HEAD,
+      write(bytes, readers) {
+        const { blocks, checksum: next, shift } = piece(bytes, readers);
+        checksum = joinChecksums(checksum, next, shift);
+        size += bytes.length;
+        return blocks;
+      },
+      end() {
+        const trailer = Buffer.alloc(TRAILER_BYTES);
+        trailer.writeUInt32LE(checksum, 0);
+        trailer.writeUInt32LE(size % 2 ** 32, 4);
+        return Buffer.concat([LAST, trailer]);
+      },
+    };
+  };
+}
