@@ -1,6 +1,7 @@
-import { appendFile, mkdir, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, rename, rm, rmdir, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import type { LogChunk } from './format.ts';
@@ -153,6 +154,18 @@ describe('readLogs', () => {
     const reader = follow({});
     await reader.until('a\n');
     await rm(dir, { recursive: true });
+    await reader.done;
+    expect(reader.text()).toBe('a\n');
+  });
+
+  test('ends when the directory is removed some time after the file', async () => {
+    await writeFile(path, line(1, 'a'));
+    const reader = follow({});
+    await reader.until('a\n');
+    await rm(path);
+    // Time to see that the file is gone, and the directory is not.
+    await pause(100);
+    await rmdir(dir);
     await reader.done;
     expect(reader.text()).toBe('a\n');
   });
