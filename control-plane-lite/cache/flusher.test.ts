@@ -65,8 +65,8 @@ describe('flusher', () => {
   });
 
   test.each([
-    [0.25, 10],
-    [1, 20],
+    [0.5, 10],
+    [2, 20],
     [30, 40],
   ])('a round of %d ms makes the next wait for %i ms', (tookMs, waitMs) => {
     const { ask, flushes, flushable, turn, passTo } = setUp(10);

@@ -6,8 +6,8 @@ export interface Flushable {
   flush(): void;
 }
 
-/** Rounds take a twentieth of the time at most, unless that would make changes wait longer than `MAX_WAIT_MS`. */
-const SHARE = 20;
+/** Rounds take a tenth of the time at most, unless that would make changes wait longer than `MAX_WAIT_MS`. */
+const SHARE = 10;
 const MAX_WAIT_MS = 40;
 
 /** Returns what asks for a flush. All that have asked are flushed in one later turn: the next one, or when the last
