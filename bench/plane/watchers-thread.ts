@@ -38,20 +38,23 @@ function createReader(onEvent: (name: string) => void): (bytes: Buffer) => void 
   };
 }
 
-async function untilTrue(isTrue: () => boolean, withinMs: number): Promise<void> {
+async function untilTrue(isTrue: () => boolean | Promise<boolean>, withinMs: number): Promise<void> {
   const endMs = performance.now() + withinMs;
-  while (!isTrue() && performance.now() < endMs) await wait(20);
+  while (!(await isTrue()) && performance.now() < endMs) await wait(20);
 }
 
 const ignore = (): void => undefined;
 
-/** Reads a stream as any client does: decrypted, put together from its chunks, decompressed.
- *  @returns what ends it */
-async function readStream(
-  { port, ...credentials }: Target,
-  path: string,
-  onData: (bytes: Buffer) => void,
-): Promise<() => void> {
+/** What a watcher was sent, and when each piece came. */
+interface Recording {
+  /** Tells of the events in what has come since the last time, with the time at which they came. */
+  readonly play: (onEvent: (name: string, atMs: number) => void) => Promise<void>;
+  readonly close: () => void;
+}
+
+/** Reads a stream as any client does: decrypted, put together from its chunks. It is decompressed and looked into when
+ *  it is played: what that takes is not the server's. */
+async function record({ port, ...credentials }: Target, path: string): Promise<Recording> {
   const request = get({
     ...credentials,
     port,
@@ -64,10 +67,29 @@ async function readStream(
   const [response] = (await once(request, 'response')) as [IncomingMessage];
   request.on('error', ignore);
   response.on('error', ignore);
+  let pieces: { readonly bytes: Buffer; readonly atMs: number }[] = [];
+  response.on('data', (bytes: Buffer) => {
+    pieces.push({ bytes, atMs: performance.timeOrigin + performance.now() });
+  });
+  let tell: (name: string) => void = ignore;
+  const read = createReader((name) => tell(name));
+  const gunzip = createGunzip().on('data', read).on('error', ignore);
   const isCompressed = response.headers['content-encoding'] === 'gzip';
-  const body = isCompressed ? response.pipe(createGunzip()).on('error', ignore) : response;
-  body.on('data', onData);
-  return () => request.destroy();
+  return {
+    async play(onEvent) {
+      const all = pieces;
+      pieces = [];
+      for (const { bytes, atMs } of all) {
+        tell = (name) => onEvent(name, atMs);
+        if (isCompressed) await new Promise<unknown>((resolve) => gunzip.write(bytes, resolve));
+        else read(bytes);
+      }
+    },
+    close() {
+      request.destroy();
+      gunzip.destroy();
+    },
+  };
 }
 
 async function watch({
@@ -79,36 +101,38 @@ async function watch({
   const received = Array.from({ length: count - READ_WATCHERS }, () => 0);
   const arrivals: (readonly [string, number])[] = [];
   const wanted = expected * READ_WATCHERS;
-  let events = 0;
-  const readers = Array.from({ length: READ_WATCHERS }, () =>
-    createReader((name) => {
-      events += 1;
-      arrivals.push([name, performance.timeOrigin + performance.now()]);
-    }),
-  );
   const watchPath = `${path}?watch=1`;
-  const closers = await Promise.all([
-    ...readers.map((reader) => readStream(target, watchPath, reader)),
-    ...received.keys().map((index) =>
+  const recordings = await Promise.all(
+    Array.from({ length: READ_WATCHERS }, () => record(target, watchPath)),
+  );
+  const closers = await Promise.all(
+    received.keys().map((index) =>
       openStream(target, streamRequestBytes(watchPath), (bytes) => {
         received[index] = (received[index] ?? 0) + bytes.length;
       }),
     ),
-  ]);
+  );
   // The heads of their answers.
   await untilTrue(() => received.every((size) => size > 0), LAST_EVENT_MS);
   /** Less than one event of all: pieces may be cut differently. */
   const isSteady = (): boolean => Math.min(...received) >= Math.max(...received) * (1 - 1 / (2 * expected));
 
+  /** Whether all is there. */
+  async function isDone(): Promise<boolean> {
+    for (const { play } of recordings) await play((name, atMs) => void arrivals.push([name, atMs]));
+    return arrivals.length >= wanted && isSteady();
+  }
+
   function faultOf(): string | undefined {
-    if (events !== wanted) return `${events} events instead of ${wanted}`;
+    if (arrivals.length !== wanted) return `${arrivals.length} events instead of ${wanted}`;
     if (isSteady()) return undefined;
     return `watchers got between ${Math.min(...received)} and ${Math.max(...received)} bytes`;
   }
 
   return async () => {
-    await untilTrue(() => events >= wanted && isSteady(), LAST_EVENT_MS);
+    await untilTrue(isDone, LAST_EVENT_MS);
     for (const close of closers) close();
+    for (const { close } of recordings) close();
     return { fault: faultOf(), arrivals };
   };
 }
