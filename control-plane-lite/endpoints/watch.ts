@@ -33,6 +33,8 @@ export async function watchEndpoint(
     bookmarks,
     markInitialEnd: decision.kind === 'state' && decision.markInitialEnd,
   };
+  // Nobody would be told to end a watch whose client has left meanwhile.
+  request.signal.throwIfAborted();
   const relay = createRelay((reason) => watching.error(endStatus(reason, deps.cache.revision)));
   const handle = beginWatch(
     () =>
