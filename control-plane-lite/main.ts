@@ -56,7 +56,11 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
     nowMs: systemClock.now(),
   });
   const following = undo.adopt(new AbortController(), (controller) => controller.abort());
-  const core = await createCore(config, store, identity, log, following.signal);
+  // A store that fails has nothing to load any more, and is not waited for.
+  const core = await Promise.race([
+    createCore(config, store, identity, log, following.signal),
+    failed.promise,
+  ]);
   const custom = createCustomResources(core);
   undo.defer(() => custom.close());
   await custom.begun;

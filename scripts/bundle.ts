@@ -19,6 +19,7 @@ export const BUNDLE_ENTRIES: Readonly<Record<string, string>> = {
 export const PLANE_ENTRIES: Readonly<Record<string, string>> = {
   'control-plane-lite': 'control-plane-lite/bin.ts',
   'store-worker': 'control-plane-lite/store/embedded/worker.ts',
+  'etcd-worker': 'control-plane-lite/store/etcd/worker.ts',
   'yaml-worker': 'control-plane-lite/content/yaml-worker.ts',
 };
 

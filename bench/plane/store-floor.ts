@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import type { Store } from '#plane/store/contract.ts';
 import { createEmbeddedStore } from '#plane/store/embedded/store.ts';
-import { createEtcdStore } from '#plane/store/etcd/store.ts';
+import { createThreadedEtcdStore } from '#plane/store/etcd/thread.ts';
 import { startEtcd } from '#plane/store/testing/etcd.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import type { StoreKind } from './setup.ts';
@@ -13,7 +13,7 @@ const WRITES = 5000;
 const VALUE_BYTES = 2700;
 
 async function openStore(kind: StoreKind, stack: AsyncDisposableStack): Promise<Store> {
-  if (kind === 'etcd') return createEtcdStore({ servers: stack.use(await startEtcd()).urls });
+  if (kind === 'etcd') return createThreadedEtcdStore({ servers: stack.use(await startEtcd()).urls });
   const { path } = stack.use(await createTempDir('na-bench-s-'));
   return createEmbeddedStore({ dir: join(path, 'store') });
 }

@@ -1,6 +1,7 @@
 /** The program's start, where it does not come to serving. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -28,6 +29,22 @@ test('a port that is taken is named, without a trace of the program', async () =
   expect(child.exitCode).toBe(1);
   expect(await child.complaint).toBe(
     `control-plane-lite: --secure-port: another program listens on 127.0.0.1:${port}\n`,
+  );
+});
+
+test('files for etcd that cannot be used are named with their option', async () => {
+  await using folder = await createTempDir('na-cpl-');
+  const file = join(folder.path, 'ca.crt');
+  await writeFile(file, 'no certificate');
+  const child = start(
+    `--data-dir=${join(folder.path, 'd')}`,
+    '--etcd-servers=https://127.0.0.1:1',
+    `--etcd-cafile=${file}`,
+  );
+  await once(child, 'exit');
+  expect(child.exitCode).toBe(1);
+  expect(await child.complaint).toBe(
+    `control-plane-lite: --etcd-cafile: ${file} holds no certificate in PEM form\n`,
   );
 });
 

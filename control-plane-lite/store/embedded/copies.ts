@@ -1,7 +1,7 @@
 /** Backup and restore of an embedded store, for commands. */
 import { resolve } from 'node:path';
 import type { WorkerTask } from './protocol.ts';
-import { startThread } from './thread.ts';
+import { startDiskThread } from './thread.ts';
 
 /** Writes the state of the store to a new file while this or another process uses it, without holding that up.
  *  Returns the revision that it shows. The file holds every secret of the store; only its owner may read it.
@@ -24,7 +24,8 @@ export function restoreStore(
 }
 
 async function perform(task: WorkerTask): Promise<number> {
-  const thread = await startThread(task, { onMessage: () => undefined, onEnd: () => undefined });
+  const thread = startDiskThread(task, { onMessage: () => undefined, onEnd: () => undefined });
+  const { revision } = await thread.ready;
   await thread.end();
-  return thread.revision;
+  return revision;
 }

@@ -7,8 +7,8 @@ import { Buffer } from 'node:buffer';
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import { StoreError } from '../contract.ts';
 import { keyAfter } from '../keys.ts';
+import { type PackableRecord, RecordReader } from '../records.ts';
 import { FIRST_REVISION } from './files.ts';
-import { type PackableRecord, RecordReader } from './records.ts';
 
 /** One write's result: its revision; if what was expected isn't there, what is (undefined: nothing). */
 export type Outcome = number | PackableRecord | undefined;

@@ -1,7 +1,7 @@
 /** What the store's two threads tell each other. The order of messages is part of it: the reply to a write is
  *  sent before any reply that shows the write. */
-import { StoreError, type StoreErrorReason } from '../contract.ts';
-import type { PackedRecords } from './records.ts';
+import type { PlainStoreError } from '../plain-error.ts';
+import type { PackedRecords } from '../records.ts';
 
 export type Request =
   | { readonly kind: 'get'; readonly id: number; readonly key: string }
@@ -24,17 +24,13 @@ export interface ToWorker {
   readonly requests: readonly Request[];
 }
 
-export interface PlainStoreError {
-  readonly reason: StoreErrorReason;
-  readonly message: string;
-  readonly revision: number | undefined;
+/** The thread's task is under way (`serve`) or done. */
+export interface ReadyWord {
+  readonly kind: 'ready';
+  readonly revision: number;
 }
 
 export type ToMain =
-  /** The thread's task is under way (`serve`) or done. */
-  | { readonly kind: 'ready'; readonly revision: number }
-  /** The task failed; the thread ends. */
-  | { readonly kind: 'refused'; readonly error: PlainStoreError }
   | {
       readonly kind: 'written';
       /** In the order of the writes: the revision of each, negative (or 0, if nothing is there) where the
@@ -71,12 +67,3 @@ export type WorkerTask =
   | { readonly task: 'serve'; readonly dir: string; readonly check: boolean }
   | { readonly task: 'backup'; readonly dir: string; readonly target: string }
   | { readonly task: 'restore'; readonly dir: string; readonly file: string; readonly force: boolean };
-
-export function toPlainError(error: StoreError): PlainStoreError {
-  return { reason: error.reason, message: error.message, revision: error.revision };
-}
-
-export function fromPlainError(plain: PlainStoreError): StoreError {
-  const { reason, message, revision } = plain;
-  return new StoreError(reason, message, revision === undefined ? {} : { revision });
-}

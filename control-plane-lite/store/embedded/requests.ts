@@ -1,10 +1,10 @@
 /** Questions to the store's thread and the answers that are awaited. */
 import { createTransientMap } from '#api/kit/transient.ts';
 import { type RangeResult, type StoredItem, StoreError } from '../contract.ts';
-import { fromPlainError, type Request, type ToMain } from './protocol.ts';
-import { RecordReader } from './records.ts';
+import { fromPlainError } from '../plain-error.ts';
+import { RecordReader, readEvent, readItem } from '../records.ts';
+import type { Request, ToMain } from './protocol.ts';
 import type { HistoryPiece } from './watches.ts';
-import { readItem, toEvent } from './write-queue.ts';
 
 /** An answer, or why there is none. */
 type Reply = Extract<ToMain, { readonly id: number }> | StoreError;
@@ -110,6 +110,6 @@ function readItems(packed: Uint8Array, into: StoredItem[]): void {
 function readEvents(packed: Uint8Array): HistoryPiece['events'] {
   const reader = new RecordReader(packed);
   const events: HistoryPiece['events'][number][] = [];
-  while (reader.next()) events.push(toEvent(reader.key(), reader.value, reader.number));
+  for (let event = readEvent(reader); event !== undefined; event = readEvent(reader)) events.push(event);
   return events;
 }

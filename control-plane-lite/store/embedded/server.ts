@@ -4,9 +4,10 @@
 import { Buffer } from 'node:buffer';
 import type { StoreError } from '../contract.ts';
 import { prefixEnd } from '../keys.ts';
+import { toPlainError } from '../plain-error.ts';
+import { type PackableRecord, packRecords } from '../records.ts';
 import type { LogTable, Outcome } from './log-table.ts';
-import { type Request, type ToMain, type ToWorker, toPlainError } from './protocol.ts';
-import { type PackableRecord, packRecords } from './records.ts';
+import type { Request, ToMain, ToWorker } from './protocol.ts';
 import { createCompactions, createRanges, requireHeld } from './tasks.ts';
 
 export interface ServerDeps {

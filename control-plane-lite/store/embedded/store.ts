@@ -1,9 +1,10 @@
 /** A store in an SQLite database on this machine's disk. A thread of its own waits for the disk; this side knows
  *  what was asked and who watches. Only one process at a time has it open; others can copy it (`backupStore`). */
 import { type Store, StoreError } from '../contract.ts';
-import { fromPlainError, type ToMain } from './protocol.ts';
+import { fromPlainError } from '../plain-error.ts';
+import type { ToMain } from './protocol.ts';
 import { createRequests, type Requests } from './requests.ts';
-import { startThread, type Thread } from './thread.ts';
+import { type DiskThread, startDiskThread } from './thread.ts';
 import { createWatches, type Watches } from './watches.ts';
 import { createWriteQueue, type WriteQueue } from './write-queue.ts';
 
@@ -32,7 +33,7 @@ const MAX_UNDER_WAY = 2;
 export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promise<Store> {
   const { dir, check = true, maxValueBytes = MAX_VALUE_BYTES, onFailure } = options;
   const state = createState(options.onSinkError ?? throwLater);
-  const thread = await startThread(
+  const thread = startDiskThread(
     { task: 'serve', dir, check },
     {
       onMessage: state.onMessage,
@@ -42,12 +43,13 @@ export async function createEmbeddedStore(options: EmbeddedStoreOptions): Promis
       },
     },
   );
-  state.begin(thread);
+  const { revision } = await thread.ready;
+  state.begin(thread, revision);
   return toStore(state, maxValueBytes);
 }
 
 interface State {
-  readonly begin: (thread: Thread) => void;
+  readonly begin: (thread: DiskThread, revision: number) => void;
   readonly onMessage: (message: ToMain) => void;
   /** Nothing is accepted any more, and what is awaited fails. */
   readonly finish: (error: StoreError) => void;
@@ -66,7 +68,7 @@ interface Queues {
 function createState(onSinkError: (thrown: unknown) => void): State {
   const writes = createWriteQueue();
   const requests = createRequests();
-  let thread: Thread | undefined;
+  let thread: DiskThread | undefined;
   let revision = 0;
   let over: StoreError | undefined;
   let closing: Promise<void> | undefined;
@@ -131,14 +133,14 @@ function createState(onSinkError: (thrown: unknown) => void): State {
   }
 
   return {
-    begin(started) {
+    begin(started, newest) {
       thread = started;
-      revision = started.revision;
+      revision = newest;
     },
     onMessage(message) {
       if (message.kind === 'written') onWritten(message.outcomes, message.conflicts);
       else if (message.kind === 'writeFailed') onWriteFailed(message.messages, fromPlainError(message.error));
-      else if (message.kind !== 'ready' && message.kind !== 'refused') requests.onReply(message);
+      else requests.onReply(message);
     },
     finish,
     revision: () => revision,

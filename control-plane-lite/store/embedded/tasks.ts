@@ -2,9 +2,9 @@
 import { Buffer } from 'node:buffer';
 import { StoreError } from '../contract.ts';
 import { keyAfter, prefixEnd } from '../keys.ts';
+import { packRecords } from '../records.ts';
 import type { LogTable } from './log-table.ts';
 import type { Request, ToMain } from './protocol.ts';
-import { packRecords } from './records.ts';
 
 export interface TaskDeps {
   readonly table: LogTable;

@@ -1,19 +1,21 @@
 /** The store's own thread: everything that waits for a disk happens here. */
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
+import { toPlainError } from '../plain-error.ts';
+import type { Refusal } from '../thread.ts';
 import { backUp } from './backup.ts';
 import { toStoreError } from './failure.ts';
 import { openDatabase, storeFiles, takeLock } from './files.ts';
 import { createLogTable } from './log-table.ts';
-import { type ToMain, type ToWorker, toPlainError, type WorkerTask } from './protocol.ts';
+import type { ReadyWord, ToMain, ToWorker, WorkerTask } from './protocol.ts';
 import { restore } from './restore.ts';
 import { createServer } from './server.ts';
 
-function sendTo(port: MessagePort, message: ToMain): void {
+function sendTo(port: MessagePort, message: ReadyWord | Refusal | ToMain): void {
   port.postMessage(message, transferable(message));
 }
 
 /** Memory that is handed over instead of copied. Copying is cheaper where there is little. */
-function transferable(message: ToMain): ArrayBuffer[] {
+function transferable(message: ReadyWord | Refusal | ToMain): ArrayBuffer[] {
   if (message.kind === 'items' && message.items.length > 0) return [message.items.buffer];
   if (message.kind === 'history' && message.events.length > 0) return [message.events.buffer];
   return [];

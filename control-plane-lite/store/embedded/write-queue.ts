@@ -1,12 +1,6 @@
 /** Writes that wait to be sent to the store's thread, and those that wait for its answer, which comes in order. */
-import {
-  type Expected,
-  type StoredItem,
-  type StoreError,
-  type StoreEvent,
-  type WriteResult,
-} from '../contract.ts';
-import { type PackedRecords, packRecords, RecordReader } from './records.ts';
+import { type Expected, type StoreError, type StoreEvent, type WriteResult } from '../contract.ts';
+import { type PackedRecords, packRecords, RecordReader, readItem, toEvent } from '../records.ts';
 
 interface PendingWrite {
   readonly key: string;
@@ -104,14 +98,4 @@ function settle(writes: readonly PendingWrite[], outcomes: Float64Array, conflic
     for (const [i, result] of results.entries()) writes[i]?.resolve(result);
   };
   return { events, revision: last, answer };
-}
-
-export function toEvent(key: string, value: Buffer | undefined, revision: number): StoreEvent {
-  return value === undefined ? { type: 'delete', key, revision } : { type: 'put', key, value, revision };
-}
-
-/** The reader's next record as an item; its value lies in the packed memory. */
-export function readItem(reader: RecordReader): StoredItem | undefined {
-  if (!reader.next() || reader.value === undefined) return undefined;
-  return { key: reader.key(), value: reader.value, revision: reader.number };
 }

@@ -11,15 +11,16 @@ import {
 } from '@grpc/grpc-js';
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
 import { StoreError } from '../contract.ts';
+import { parseAddress } from './address.ts';
 import { isAway } from './failure.ts';
 import type { Method } from './messages.ts';
 
 export interface EtcdTls {
   /** PEM. Absent: the certificate authorities that Node knows. */
-  readonly ca?: Buffer;
+  readonly ca?: Uint8Array;
   /** PEM; both or neither. */
-  readonly cert?: Buffer;
-  readonly key?: Buffer;
+  readonly cert?: Uint8Array;
+  readonly key?: Uint8Array;
 }
 
 export interface ServersOptions {
@@ -113,23 +114,15 @@ export function createServers(options: ServersOptions): Servers {
 
 /** @throws StoreError `unavailable` if the address can't be used */
 function connect(server: string, tls: EtcdTls | undefined): Client {
-  const [, scheme = tls === undefined ? 'http' : 'https', address = ''] =
-    /^(?:(https?):\/\/)?([^/]+)\/?$/.exec(server) ?? [];
-  if (address === '') {
-    throw new StoreError(
-      'unavailable',
-      `"${server}" is no address of an etcd server, such as https://10.0.0.1:2379`,
-    );
-  }
+  const { scheme, host, target: address } = parseAddress(server, tls !== undefined);
   const target = `dns:${address}`;
   if (scheme === 'http') return new Client(target, credentials.createInsecure(), CHANNEL_OPTIONS);
-  const host = address.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
   // Node refuses to send an address as the server's name: another name is sent, and the address is checked.
   const isAddress = isIP(host) !== 0;
   const verify = isAddress
     ? { checkServerIdentity: (_: string, cert: PeerCertificate) => checkServerIdentity(host, cert) }
     : {};
-  const security = credentials.createSsl(tls?.ca ?? null, tls?.key ?? null, tls?.cert ?? null, verify);
+  const security = credentials.createSsl(pem(tls?.ca), pem(tls?.key), pem(tls?.cert), verify);
   const name = isAddress ? { 'grpc.ssl_target_name_override': 'etcd.invalid' } : {};
   return new Client(target, security, { ...CHANNEL_OPTIONS, ...name });
 }
@@ -187,6 +180,11 @@ function withoutStacks(work: () => void): void {
   } finally {
     Error.stackTraceLimit = limit;
   }
+}
+
+/** What comes from another thread is no buffer any more. */
+function pem(bytes: Uint8Array | undefined): Buffer | null {
+  return bytes === undefined ? null : asBuffer(bytes);
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

@@ -1,4 +1,4 @@
-/** The store on real etcd servers. */
+/** The store on real etcd servers, in its thread. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,9 +6,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { createTempDir } from '../../../testing/temp.ts';
 import { bytes, keysOf, mustPut, reasonOf, record } from '../conformance/tools.ts';
 import { describeStore } from '../conformance.ts';
-import type { Store } from '../contract.ts';
+import type { Store, StoreError } from '../contract.ts';
 import { type EtcdCluster, startEtcd } from '../testing/etcd.ts';
-import { createEtcdStore, type EtcdStoreOptions } from './store.ts';
+import { createEtcdStore } from './store.ts';
+import { createThreadedEtcdStore, type ThreadedEtcdOptions } from './thread.ts';
 
 let shared: EtcdCluster;
 let opened: Store[] = [];
@@ -23,9 +24,9 @@ afterEach(async () => {
   opened = [];
 });
 
-function open(options: Partial<EtcdStoreOptions> = {}): Store {
+function open(options: Partial<ThreadedEtcdOptions> = {}): Store {
   prefixes += 1;
-  const store = createEtcdStore({ servers: shared.urls, prefix: `/t${prefixes}`, ...options });
+  const store = createThreadedEtcdStore({ servers: shared.urls, prefix: `/t${prefixes}`, ...options });
   opened.push(store);
   return store;
 }
@@ -56,7 +57,18 @@ describe('a store on etcd', () => {
   test('takes an address without a scheme', async () => {
     const store = open({ servers: shared.urls.map((url) => url.slice('http://'.length)) });
     await mustPut(store, '/a', '1');
-    expect(() => createEtcdStore({ servers: ['ftp://x'] })).toThrow('no address of an etcd server');
+    expect(() => createThreadedEtcdStore({ servers: ['ftp://x'] })).toThrow('no address of an etcd server');
+  });
+
+  test('says that it cannot go on when its thread could not begin', async () => {
+    const failed = Promise.withResolvers<StoreError>();
+    const tls = { cert: bytes('no certificate'), key: bytes('no key') };
+    const store = open({ servers: ['https://127.0.0.1:1'], tls, onFailure: failed.resolve });
+    const sink = record(store, '/', 1);
+    expect(await reasonOf(store.get('/a'))).toBe('unavailable');
+    expect((await failed.promise).message).toContain('PEM');
+    expect((await sink.untilEnd()).reason).toBe('unavailable');
+    expect(await reasonOf(store.put('/a', bytes('1'), 'absent'))).toBe('unavailable');
   });
 
   test('says when no server is there', async () => {
@@ -207,6 +219,28 @@ describe('a watch on etcd', () => {
     const seen = await recorder.upTo(await store.currentRevision());
     expect(keysOf(seen)).toEqual(written);
     await store.close();
+  });
+});
+
+describe('a watch that is held', () => {
+  test('gives nothing, and goes on without a gap', async () => {
+    const writer = open({ prefix: '/held' });
+    const start = await writer.currentRevision();
+    const store = createEtcdStore({ servers: shared.urls, prefix: '/held' });
+    opened.push(store);
+    const early = record(store, '/', start);
+    await early.upTo(await mustPut(writer, '/a', '1'));
+    store.holdWatches(true);
+    const late = record(store, '/', start);
+    const others = record(writer, '/', start);
+    let last = 0;
+    for (let i = 0; i < 50; i += 1) last = await mustPut(writer, `/b${String(i).padStart(2, '0')}`, '1');
+    await others.upTo(last);
+    expect([keysOf(early.events), late.events]).toEqual([['/a'], []]);
+    store.holdWatches(false);
+    const all = keysOf(others.events);
+    expect(keysOf(await early.upTo(last))).toEqual(all);
+    expect(keysOf(await late.upTo(last))).toEqual(all);
   });
 });
 

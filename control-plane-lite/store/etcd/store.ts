@@ -5,8 +5,9 @@
  *  every write of anyone. */
 import { Buffer } from 'node:buffer';
 import type { DecodedMessage } from '#api/codec/protobuf/fields.ts';
-import { type Clock, systemClock } from '#api/kit/clock.ts';
-import { type Store, StoreError } from '../contract.ts';
+import { systemClock } from '#api/kit/clock.ts';
+import { StoreError } from '../contract.ts';
+import type { ServableStore } from '../threaded/server.ts';
 import { toStoreError } from './failure.ts';
 import { createKeys } from './keys.ts';
 import {
@@ -24,7 +25,8 @@ import { createServers, type EtcdTls } from './servers.ts';
 import { type EtcdWatch, startWatch, type WatchDeps } from './watch.ts';
 import { createWrites } from './writes.ts';
 
-export interface EtcdStoreOptions {
+/** Where a store is. */
+export interface EtcdAddress {
   /** `https://host:2379`, `http://…`, or without a scheme: with TLS if `tls` is given. */
   readonly servers: readonly string[];
   readonly tls?: EtcdTls;
@@ -32,9 +34,6 @@ export interface EtcdStoreOptions {
   readonly prefix?: string;
   /** Longest time for a call, in ms; 10 s unless given. */
   readonly timeoutMs?: number;
-  readonly clock?: Clock;
-  /** Told of a watch's sink that threw. Unless given, it is thrown again, where nobody catches it. */
-  readonly onSinkError?: (thrown: unknown) => void;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -44,13 +43,14 @@ const ANY_KEY = Buffer.from('/');
 
 /** Connects in the background: calls wait for a server for as long as they may take.
  *  @throws StoreError `unavailable` if an address can't be used */
-export function createEtcdStore(options: EtcdStoreOptions): Store {
-  const { prefix = '', timeoutMs = TIMEOUT_MS, clock = systemClock, onSinkError = throwLater } = options;
+export function createEtcdStore(address: EtcdAddress): ServableStore {
+  const { prefix = '', timeoutMs = TIMEOUT_MS } = address;
   const methods = createMethods();
-  const servers = createServers({ ...options, timeoutMs });
+  const servers = createServers({ ...address, timeoutMs });
   const watches = new Set<EtcdWatch>();
   const keys = createKeys(prefix);
   let closed = false;
+  let areHeld = false;
 
   /** Everything that fails because the store was closed says so. */
   async function call(
@@ -90,13 +90,17 @@ export function createEtcdStore(options: EtcdStoreOptions): Store {
         method: methods.watch,
         holds: (commit) => holds(call, methods, commit),
         isExact: () => isExact(call, methods),
-        clock,
-        onSinkError,
+        clock: systemClock,
+        onSinkError: throwLater,
       };
-      const watch = startWatch({ ...deps, onOver: () => void watches.delete(watch) }, target, sink);
+      const watch = startWatch({ ...deps, onOver: () => void watches.delete(watch) }, target, sink, areHeld);
       watches.add(watch);
       if (closed) queueMicrotask(() => watch.end(closedError()));
       return watch;
+    },
+    holdWatches(isHeld) {
+      areHeld = isHeld;
+      for (const watch of watches) watch.hold(isHeld);
     },
     async compact(revision) {
       try {

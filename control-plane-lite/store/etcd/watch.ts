@@ -35,6 +35,8 @@ export interface WatchTarget {
 export interface EtcdWatch extends StoreWatch {
   /** Ends it with the error, unless it is over already. */
   readonly end: (error: StoreError) => void;
+  /** Whether to give nothing; what comes meanwhile waits, most of it in the cluster. */
+  readonly hold: (isHeld: boolean) => void;
 }
 
 /** A quiet watch asks so often how far it has come, so that compaction doesn't overtake it. */
@@ -44,8 +46,13 @@ const RECONNECT = { initialMs: 100, maxMs: 3000, jitter: 0.5 };
 /** Answers to a question for progress go to all watches of a stream and bear this id. */
 const ALL_WATCHES = -1;
 
-export function startWatch(deps: WatchDeps, target: WatchTarget, sink: WatchSink): EtcdWatch {
-  const watch = new ReconnectingWatch(deps, target, sink);
+export function startWatch(
+  deps: WatchDeps,
+  target: WatchTarget,
+  sink: WatchSink,
+  isHeld: boolean,
+): EtcdWatch {
+  const watch = new ReconnectingWatch(deps, target, sink, isHeld);
   watch.connect();
   return watch;
 }
@@ -57,6 +64,7 @@ class ReconnectingWatch implements EtcdWatch {
   private readonly progress: Progress;
   private readonly backoff: Backoff = createBackoff(RECONNECT);
   private isOver = false;
+  private isHeld: boolean;
   private stream: WatchStream | undefined = undefined;
   private isExact = false;
   /** The newest revision when the stream's watch was made. */
@@ -65,10 +73,11 @@ class ReconnectingWatch implements EtcdWatch {
   /** Everything up to here was given, or need not be. */
   private seen: number;
 
-  constructor(deps: WatchDeps, target: WatchTarget, sink: WatchSink) {
+  constructor(deps: WatchDeps, target: WatchTarget, sink: WatchSink, isHeld: boolean) {
     this.deps = deps;
     this.target = target;
     this.sink = sink;
+    this.isHeld = isHeld;
     this.seen = target.after;
     this.progress = createProgress({
       clock: deps.clock,
@@ -99,6 +108,12 @@ class ReconnectingWatch implements EtcdWatch {
     } catch (thrown) {
       this.deps.onSinkError(thrown);
     }
+  }
+
+  hold(isHeld: boolean): void {
+    this.isHeld = isHeld;
+    if (isHeld) this.stream?.pause();
+    else this.stream?.resume();
   }
 
   connect(): void {
@@ -132,6 +147,7 @@ class ReconnectingWatch implements EtcdWatch {
     opened.on('data', (response: DecodedMessage) => {
       if (this.stream === opened) this.onResponse(response);
     });
+    if (this.isHeld) opened.pause();
     opened.on('error', lost);
     opened.on('end', lost);
     const { from, end } = this.target;

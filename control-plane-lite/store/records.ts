@@ -1,6 +1,7 @@
 /** Keys and values packed into one piece of memory, which crosses between threads at the cost of one copy,
  *  however many they are. A record: u32 length of the key, u32 length of the value, f64 number, key, value. */
 import { Buffer } from 'node:buffer';
+import type { StoredItem, StoreEvent } from './contract.ts';
 
 export interface PackableRecord {
   readonly key: string;
@@ -71,4 +72,20 @@ export class RecordReader {
   keyBytes(): Buffer {
     return this.packed.subarray(this.keyAt, this.keyEnd);
   }
+}
+
+/** The reader's next record as an item; its value lies in the packed memory. */
+export function readItem(reader: RecordReader): StoredItem | undefined {
+  if (!reader.next() || reader.value === undefined) return undefined;
+  return { key: reader.key(), value: reader.value, revision: reader.number };
+}
+
+/** The reader's next record as an event; its value lies in the packed memory. */
+export function readEvent(reader: RecordReader): StoreEvent | undefined {
+  return reader.next() ? toEvent(reader.key(), reader.value, reader.number) : undefined;
+}
+
+/** @param value undefined: deleted */
+export function toEvent(key: string, value: Buffer | undefined, revision: number): StoreEvent {
+  return value === undefined ? { type: 'delete', key, revision } : { type: 'put', key, value, revision };
 }

@@ -1,0 +1,86 @@
+/** What the store's thread has to say, gathered for the turn of the event loop. */
+import { type PackableRecord, packRecords } from '../records.ts';
+import type { Step, Turn } from './protocol.ts';
+
+export interface Outbox {
+  /** @param records those that the step is about */
+  readonly add: (step: Step, records?: readonly PackableRecord[]) => void;
+  readonly written: (write: number, revision: number) => void;
+  /** The other side has given out so many bytes of records. */
+  readonly taken: (bytes: number) => void;
+}
+
+export interface OutboxDeps {
+  readonly send: (turn: Turn) => void;
+  readonly defer: (work: () => void) => void;
+  /** Whether the other side has enough to do: watches are to wait. */
+  readonly onPressure: (isHigh: boolean) => void;
+}
+
+/** A turn's records, in bytes; with more they are sent at once. */
+const TURN_BYTES = 1024 * 1024;
+/** Sent and not yet given out. */
+const HIGH_BYTES = 16 * 1024 * 1024;
+const LOW_BYTES = HIGH_BYTES / 2;
+
+export function createOutbox({ send, defer, onPressure }: OutboxDeps): Outbox {
+  let records: PackableRecord[] = [];
+  let recordBytes = 0;
+  let written: number[] = [];
+  let steps: Step[] = [];
+  let isDue = false;
+  let sentBytes = 0;
+  let isHigh = false;
+
+  function flush(): void {
+    isDue = false;
+    if (steps.length === 0 && written.length === 0) return;
+    const turn: Turn = {
+      kind: 'turn',
+      records: packRecords(records),
+      written: Float64Array.from(written),
+      steps,
+    };
+    records = [];
+    recordBytes = 0;
+    written = [];
+    steps = [];
+    sentBytes += turn.records.length;
+    send(turn);
+    look();
+  }
+
+  function look(): void {
+    const isNow = sentBytes > (isHigh ? LOW_BYTES : HIGH_BYTES);
+    if (isNow === isHigh) return;
+    isHigh = isNow;
+    onPressure(isHigh);
+  }
+
+  function flushSoon(): void {
+    // Many wait for a revision, and for nothing but it.
+    if (recordBytes > TURN_BYTES || steps.at(-1)?.kind === 'revision') return flush();
+    if (isDue) return;
+    isDue = true;
+    defer(flush);
+  }
+
+  return {
+    add(step, about = []) {
+      steps.push(step);
+      for (const record of about) {
+        records.push(record);
+        recordBytes += record.value?.length ?? 0;
+      }
+      flushSoon();
+    },
+    written(write, revision) {
+      written.push(write, revision);
+      flushSoon();
+    },
+    taken(bytes) {
+      sentBytes -= bytes;
+      look();
+    },
+  };
+}

@@ -1,0 +1,65 @@
+/** What a store that lives in a thread of its own and whoever uses it tell each other: once in a turn of the event
+ *  loop, everything that came up in it. */
+import type { PlainStoreError } from '../plain-error.ts';
+import type { PackedRecords } from '../records.ts';
+
+/** What can be asked but writes. Watches have numbers of their own. */
+export type Request =
+  | { readonly kind: 'currentRevision'; readonly id: number }
+  | { readonly kind: 'get'; readonly id: number; readonly key: string }
+  | {
+      readonly kind: 'range';
+      readonly id: number;
+      readonly prefix: string;
+      readonly revision: number | undefined;
+      readonly after: string | undefined;
+      readonly limit: number | undefined;
+    }
+  | { readonly kind: 'compact'; readonly id: number; readonly revision: number }
+  | { readonly kind: 'close'; readonly id: number }
+  | WatchRequest;
+
+export type WatchRequest =
+  | { readonly kind: 'watch'; readonly watch: number; readonly prefix: string; readonly after: number }
+  | { readonly kind: 'progress' | 'unwatch'; readonly watch: number };
+
+export interface ToThread {
+  /** Number: the revision that is expected, 0 for absent; without a value a deletion. Both sides number them from 1
+   *  as they are sent. */
+  readonly writes: PackedRecords | undefined;
+  readonly requests: readonly Request[];
+  /** Bytes of records that came in and were given out since the last message. */
+  readonly takenBytes: number;
+}
+
+/** What came up, in order. What has `count` is about so many of the turn's records, in their order. */
+export type Step =
+  | { readonly kind: 'events'; readonly watch: number; readonly count: number }
+  | { readonly kind: 'progress'; readonly watch: number; readonly revision: number }
+  | { readonly kind: 'ended'; readonly watch: number; readonly error: PlainStoreError }
+  /** A write's expectation did not hold: what is there, if anything. */
+  | { readonly kind: 'conflict'; readonly write: number; readonly count: 0 | 1 }
+  | { readonly kind: 'notWritten'; readonly write: number; readonly error: PlainStoreError }
+  | Answer;
+
+export type Answer =
+  /** A piece of what was asked for; `more` is of the whole. */
+  | {
+      readonly kind: 'items';
+      readonly id: number;
+      readonly count: number;
+      readonly revision: number;
+      readonly more: boolean;
+      readonly isLast: boolean;
+    }
+  | { readonly kind: 'revision'; readonly id: number; readonly revision: number }
+  | { readonly kind: 'done'; readonly id: number }
+  | { readonly kind: 'failed'; readonly id: number; readonly error: PlainStoreError };
+
+export interface Turn {
+  readonly kind: 'turn';
+  readonly records: PackedRecords;
+  /** Writes that were done: the number of each, and its revision. */
+  readonly written: Float64Array;
+  readonly steps: readonly Step[];
+}

@@ -1,0 +1,165 @@
+/** The thread's side: has the store do what is asked for, and sends what comes of it. */
+import type { Store, StoredItem, StoreEvent, StoreWatch } from '../contract.ts';
+import { toPlainError } from '../plain-error.ts';
+import { type PackableRecord, RecordReader } from '../records.ts';
+import { createOutbox, type Outbox } from './outbox.ts';
+import type { Request, ToThread, Turn, WatchRequest } from './protocol.ts';
+
+/** A store that can be told to let its watches wait. */
+export interface ServableStore extends Store {
+  readonly holdWatches: (isHeld: boolean) => void;
+}
+
+export interface ServerDeps {
+  readonly send: (turn: Turn) => void;
+  readonly defer: (work: () => void) => void;
+}
+
+/** Items of an answer are sent in pieces of about so many bytes. */
+const PIECE_BYTES = 256 * 1024;
+
+/** @returns what takes in the other side's messages */
+export function serveStore(store: ServableStore, deps: ServerDeps): (message: ToThread) => void {
+  const outbox = createOutbox({ ...deps, onPressure: store.holdWatches });
+  const follow = createFollower(store, outbox);
+  let writes = 0;
+
+  async function write(
+    number: number,
+    key: string,
+    value: Buffer | undefined,
+    expected: number,
+  ): Promise<void> {
+    try {
+      const result = await (value === undefined
+        ? store.delete(key, expected)
+        : store.put(key, value, expected === 0 ? 'absent' : expected));
+      if (result.ok) outbox.written(number, result.revision);
+      else {
+        const records = recordsOf(result.current);
+        outbox.add({ kind: 'conflict', write: number, count: records.length === 0 ? 0 : 1 }, records);
+      }
+    } catch (thrown) {
+      outbox.add({ kind: 'notWritten', write: number, error: toPlainError(thrown) });
+    }
+  }
+
+  async function answer(request: Exclude<Request, WatchRequest>): Promise<void> {
+    const { id } = request;
+    try {
+      switch (request.kind) {
+        case 'currentRevision':
+          return outbox.add({ kind: 'revision', id, revision: await store.currentRevision() });
+        case 'get': {
+          const records = recordsOf(await store.get(request.key));
+          const count = records.length;
+          return outbox.add({ kind: 'items', id, count, revision: 0, more: false, isLast: true }, records);
+        }
+        case 'range':
+          return await range(request);
+        case 'compact':
+          await store.compact(request.revision);
+          return outbox.add({ kind: 'done', id });
+        case 'close':
+          await store.close();
+          return outbox.add({ kind: 'done', id });
+        default:
+          request satisfies never;
+      }
+    } catch (thrown) {
+      outbox.add({ kind: 'failed', id, error: toPlainError(thrown) });
+    }
+  }
+
+  async function range(request: Extract<Request, { kind: 'range' }>): Promise<void> {
+    const { id, prefix, revision: at, after, limit } = request;
+    const { items, revision, more } = await store.range(prefix, {
+      ...(at === undefined ? {} : { revision: at }),
+      ...(after === undefined ? {} : { after }),
+      ...(limit === undefined ? {} : { limit }),
+    });
+    const pieces = piecesOf(items);
+    for (const [i, piece] of pieces.entries()) {
+      const isLast = i === pieces.length - 1;
+      outbox.add({ kind: 'items', id, count: piece.length, revision, more, isLast }, piece);
+    }
+  }
+
+  return ({ writes: packed, requests, takenBytes }) => {
+    if (takenBytes > 0) outbox.taken(takenBytes);
+    if (packed !== undefined) {
+      const reader = new RecordReader(packed);
+      while (reader.next()) {
+        writes += 1;
+        void write(writes, reader.key(), reader.value, reader.number);
+      }
+    }
+    for (const request of requests) {
+      if ('watch' in request) follow(request);
+      else void answer(request);
+    }
+  };
+}
+
+function createFollower(store: Store, outbox: Outbox): (request: WatchRequest) => void {
+  const watches = new Map<number, StoreWatch>();
+
+  function open(watch: number, prefix: string, after: number): void {
+    const opened = store.watch(prefix, after, {
+      onEvents: (events) =>
+        outbox.add({ kind: 'events', watch, count: events.length }, events.map(recordOfEvent)),
+      onProgress: (revision) => outbox.add({ kind: 'progress', watch, revision }),
+      onEnd(error) {
+        watches.delete(watch);
+        outbox.add({ kind: 'ended', watch, error: toPlainError(error) });
+      },
+    });
+    watches.set(watch, opened);
+  }
+
+  return (request) => {
+    const { kind, watch } = request;
+    switch (kind) {
+      case 'watch':
+        return open(watch, request.prefix, request.after);
+      case 'progress':
+        return watches.get(watch)?.requestProgress();
+      case 'unwatch':
+        watches.get(watch)?.close();
+        watches.delete(watch);
+        return;
+      default:
+        kind satisfies never;
+    }
+  };
+}
+
+function recordOf({ key, value, revision }: StoredItem): PackableRecord {
+  return { key, value, number: revision };
+}
+
+function recordsOf(item: StoredItem | undefined): readonly PackableRecord[] {
+  return item === undefined ? [] : [recordOf(item)];
+}
+
+function recordOfEvent(event: StoreEvent): PackableRecord {
+  const { key, revision: number } = event;
+  return { key, value: event.type === 'put' ? event.value : undefined, number };
+}
+
+/** At least one. */
+function piecesOf(items: readonly StoredItem[]): readonly PackableRecord[][] {
+  let piece: PackableRecord[] = [];
+  const pieces = [piece];
+  let bytes = 0;
+  for (const item of items) {
+    if (bytes > PIECE_BYTES) {
+      piece = [];
+      pieces.push(piece);
+      bytes = 0;
+    }
+    piece.push(recordOf(item));
+    bytes += item.value.length;
+  }
+  return pieces;
+}

@@ -1,0 +1,391 @@
+/** Both sides together, with a store of the test's own and messages that are copied as between threads. */
+import { Buffer } from 'node:buffer';
+import { describe, expect, test } from 'vitest';
+import {
+  type RangeResult,
+  type StoredItem,
+  StoreError,
+  type StoreEvent,
+  type StoreWatch,
+  type WatchSink,
+} from '../contract.ts';
+import { createStoreClient, type StoreClient } from './client.ts';
+import type { ToThread, Turn } from './protocol.ts';
+import { type ServableStore, serveStore } from './server.ts';
+
+type Fake = { -readonly [K in keyof ServableStore]: ServableStore[K] };
+
+interface Setup {
+  /** What the thread has; a test replaces what it is about. */
+  readonly fake: Fake;
+  readonly client: StoreClient;
+  readonly toThread: ToThread[];
+  readonly toMain: Turn[];
+  /** Those of the watches that are open in the thread. */
+  readonly sinks: WatchSink[];
+  readonly sinkErrors: unknown[];
+  readonly held: boolean[];
+  readonly ended: () => boolean;
+  /** Lets messages pass until there is none. */
+  readonly settle: () => Promise<void>;
+  /** Messages to this side are kept back from now on. */
+  readonly stall: (isStalled: boolean) => void;
+}
+
+const item = (key: string, text: string, revision: number): StoredItem => ({
+  key,
+  value: Buffer.from(text),
+  revision,
+});
+const put = (key: string, revision: number, value = Buffer.from('x')): StoreEvent => ({
+  type: 'put',
+  key,
+  value,
+  revision,
+});
+const refuse = (): Promise<never> => Promise.reject(new Error('not expected'));
+
+function setUp(): Setup {
+  const sinks: WatchSink[] = [];
+  const held: boolean[] = [];
+  const fake: Fake = {
+    revisionStep: 3,
+    currentRevision: refuse,
+    get: refuse,
+    range: refuse,
+    put: refuse,
+    delete: refuse,
+    compact: refuse,
+    watch(_prefix, _after, sink): StoreWatch {
+      sinks.push(sink);
+      return {
+        requestProgress: () => sink.onProgress(99),
+        close: () => void sinks.splice(sinks.indexOf(sink), 1),
+      };
+    },
+    holdWatches: (isHeld) => void held.push(isHeld),
+    close: () => Promise.resolve(),
+  };
+  let due: (() => void)[] = [];
+  const defer = (work: () => void): void => void due.push(work);
+  const [toThread, toMain]: [ToThread[], Turn[]] = [[], []];
+  const stalled: Turn[] = [];
+  const sinkErrors: unknown[] = [];
+  let isStalled = false;
+  let isEnded = false;
+  const serve = serveStore(fake, {
+    defer,
+    send(turn) {
+      const copy = structuredClone(turn);
+      toMain.push(copy);
+      if (isStalled) stalled.push(copy);
+      else defer(() => client.onTurn(copy));
+    },
+  });
+  const client = createStoreClient({
+    revisionStep: fake.revisionStep,
+    defer,
+    post(message) {
+      const copy = structuredClone(message);
+      toThread.push(copy);
+      defer(() => serve(copy));
+    },
+    end() {
+      isEnded = true;
+      return Promise.resolve();
+    },
+    onSinkError: (thrown) => void sinkErrors.push(thrown),
+  });
+
+  async function settle(): Promise<void> {
+    do {
+      const now = due;
+      due = [];
+      for (const work of now) work();
+      await new Promise((resolve) => setImmediate(resolve));
+    } while (due.length > 0);
+  }
+
+  return {
+    fake,
+    client,
+    toThread,
+    toMain,
+    sinks,
+    sinkErrors,
+    held,
+    ended: () => isEnded,
+    settle,
+    stall(stall) {
+      isStalled = stall;
+      for (const turn of stalled.splice(0)) defer(() => client.onTurn(turn));
+    },
+  };
+}
+
+async function settled<T>(
+  { settle }: Setup,
+  ...work: readonly Promise<T>[]
+): Promise<PromiseSettledResult<T>[]> {
+  const all = Promise.allSettled(work);
+  await settle();
+  return await all;
+}
+
+const value = (result: PromiseSettledResult<unknown> | undefined): unknown =>
+  result?.status === 'fulfilled' ? result.value : undefined;
+const reason = (result: PromiseSettledResult<unknown> | undefined): unknown =>
+  result?.status === 'rejected' ? result.reason : undefined;
+
+function watcher(): WatchSink & { readonly seen: unknown[] } {
+  const seen: unknown[] = [];
+  return {
+    seen,
+    onEvents: (events) => void seen.push(...events.map(({ key, revision }) => [key, revision])),
+    onProgress: (revision) => void seen.push(revision),
+    onEnd: ({ reason: why }) => void seen.push(why),
+  };
+}
+
+const brief = ({ items, ...rest }: RangeResult): unknown => ({
+  ...rest,
+  items: items.map(({ key, value: { length }, revision }) => [key, length, revision]),
+});
+
+describe('writes to a store in another thread', () => {
+  test('of one turn go in one message, and their outcomes come back in one', async () => {
+    const setup = setUp();
+    setup.fake.put = (key) => Promise.resolve({ ok: true, revision: Number(key.slice(1)) });
+    setup.fake.delete = (_key, expected) => Promise.resolve({ ok: true, revision: expected + 1 });
+    const { store } = setup.client;
+    const results = await settled(
+      setup,
+      store.put('/7', Buffer.from('a'), 'absent'),
+      store.put('/9', Buffer.from('b'), 4),
+      store.delete('/x', 20),
+    );
+    expect(results.map(value)).toEqual([7, 9, 21].map((revision) => ({ ok: true, revision })));
+    expect(setup.toThread).toHaveLength(1);
+    expect(setup.toMain).toHaveLength(1);
+  });
+
+  test('are done as they were asked for', async () => {
+    const setup = setUp();
+    const asked: unknown[] = [];
+    setup.fake.put = (key, bytes, expected) => {
+      asked.push([key, bytes.toString(), expected]);
+      return Promise.resolve({ ok: true, revision: 1 });
+    };
+    setup.fake.delete = (key, expected) => {
+      asked.push([key, expected]);
+      return Promise.resolve({ ok: true, revision: 1 });
+    };
+    const { store } = setup.client;
+    await settled(setup, store.put('/a', Buffer.from('1'), 'absent'), store.put('/b', Buffer.alloc(0), 5));
+    await settled(setup, store.delete('/ä', 6));
+    expect(asked).toEqual([
+      ['/a', '1', 'absent'],
+      ['/b', '', 5],
+      ['/ä', 6],
+    ]);
+  });
+
+  test('have each their own outcome, in whatever order they come', async () => {
+    const setup = setUp();
+    const last = Promise.withResolvers<undefined>();
+    setup.fake.put = async (key) => {
+      if (key === '/slow') await last.promise;
+      if (key === '/failed') throw new StoreError('noSpace', 'full', { cause: new Error('quota') });
+      if (key === '/there') return { ok: false, current: item('/there', 'old', 4) };
+      if (key === '/gone') return { ok: false, current: undefined };
+      last.resolve(undefined);
+      return { ok: true, revision: 8 };
+    };
+    const keys = ['/slow', '/failed', '/there', '/gone', '/done'];
+    const work = keys.map((key) => setup.client.store.put(key, Buffer.from('x'), 'absent'));
+    const [slow, failed, there, gone, done] = await settled(setup, ...work);
+    expect([value(slow), value(done)]).toEqual([
+      { ok: true, revision: 8 },
+      { ok: true, revision: 8 },
+    ]);
+    expect(reason(failed)).toMatchObject({
+      reason: 'noSpace',
+      message: 'full',
+      cause: new Error('Error: quota'),
+    });
+    expect(value(there)).toEqual({ ok: false, current: item('/there', 'old', 4) });
+    expect(value(gone)).toEqual({ ok: false, current: undefined });
+  });
+});
+
+describe('questions to a store in another thread', () => {
+  test('are answered', async () => {
+    const setup = setUp();
+    setup.fake.get = (key) => Promise.resolve(key === '/a' ? item('/a', 'x', 3) : undefined);
+    setup.fake.compact = () => Promise.reject(new StoreError('compacted', 'gone', { revision: 12 }));
+    const { store } = setup.client;
+    expect(store.revisionStep).toBe(3);
+    const [there, absent, compacted] = await settled<unknown>(
+      setup,
+      store.get('/a'),
+      store.get('/b'),
+      store.compact(5),
+    );
+    expect([value(there), value(absent)]).toEqual([item('/a', 'x', 3), undefined]);
+    expect(reason(compacted)).toMatchObject({ reason: 'compacted', revision: 12 });
+  });
+
+  test('for a range are passed on, and a long answer comes in pieces', async () => {
+    const setup = setUp();
+    const items = Array.from({ length: 90 }, (_, i) => item(`/${i}`, 'x'.repeat(30_000), i));
+    const asked: unknown[] = [];
+    setup.fake.range = (prefix, options) => {
+      asked.push([prefix, options]);
+      return Promise.resolve({ revision: 60, items: prefix === '/none/' ? [] : items, more: true });
+    };
+    const { store } = setup.client;
+    const [long, none] = await settled(
+      setup,
+      store.range('/', { revision: 6, after: '/a', limit: 50 }),
+      store.range('/none/'),
+    );
+    expect(long?.status === 'fulfilled' && brief(long.value)).toEqual(
+      brief({ revision: 60, items, more: true }),
+    );
+    expect(value(none)).toEqual({ revision: 60, items: [], more: true });
+    expect(asked).toEqual([
+      ['/', { revision: 6, after: '/a', limit: 50 }],
+      ['/none/', {}],
+    ]);
+    expect(Math.max(...setup.toMain.map(({ records }) => records.length))).toBeLessThan(2_000_000);
+  });
+
+  test('for the newest revision wait for nothing, and take along what waits', async () => {
+    const setup = setUp();
+    setup.fake.put = () => Promise.resolve({ ok: true, revision: 1 });
+    setup.fake.currentRevision = () => Promise.resolve(77);
+    const { store } = setup.client;
+    const written = store.put('/a', Buffer.from('x'), 'absent');
+    const asked = store.currentRevision();
+    expect(setup.toThread).toHaveLength(1);
+    const [, revision] = await settled<unknown>(setup, written, asked);
+    expect(value(revision)).toBe(77);
+    expect(setup.toThread).toHaveLength(1);
+  });
+});
+
+describe('watches of a store in another thread', () => {
+  test('see events and progress in their order', async () => {
+    const setup = setUp();
+    const sink = watcher();
+    const watch = setup.client.store.watch('/', 5, sink);
+    await setup.settle();
+    setup.sinks[0]?.onEvents([put('/a', 6), { type: 'delete', key: '/b', revision: 7 }]);
+    setup.sinks[0]?.onProgress(8);
+    watch.requestProgress();
+    await setup.settle();
+    setup.sinks[0]?.onEnd(new StoreError('compacted', 'gone'));
+    await setup.settle();
+    expect(sink.seen).toEqual([['/a', 6], ['/b', 7], 8, 99, 'compacted']);
+  });
+
+  test('see nothing more once they are closed, and others go on', async () => {
+    const setup = setUp();
+    const [one, two] = [watcher(), watcher()];
+    const watch = setup.client.store.watch('/', 0, one);
+    setup.client.store.watch('/', 0, two);
+    await setup.settle();
+    for (const sink of setup.sinks) sink.onEvents([put('/a', 1)]);
+    watch.close();
+    await setup.settle();
+    expect([one.seen, two.seen]).toEqual([[], [['/a', 1]]]);
+    expect(setup.sinks).toHaveLength(1);
+  });
+
+  test('are over if their sink throws, which others do not feel', async () => {
+    const setup = setUp();
+    const good = watcher();
+    const bad = {
+      ...watcher(),
+      onEvents: (): never => {
+        throw new Error('no');
+      },
+    };
+    setup.client.store.watch('/', 0, bad);
+    setup.client.store.watch('/', 0, good);
+    await setup.settle();
+    for (const sink of setup.sinks) sink.onEvents([put('/a', 1)]);
+    await setup.settle();
+    expect(setup.sinkErrors).toEqual([new Error('no')]);
+    expect(good.seen).toEqual([['/a', 1]]);
+    expect(setup.sinks).toHaveLength(1);
+  });
+
+  test('are held while much of what they gave is not given out', async () => {
+    const setup = setUp();
+    const sink = watcher();
+    setup.client.store.watch('/', 0, sink);
+    await setup.settle();
+    setup.stall(true);
+    const large = Buffer.alloc(1024 * 1024);
+    for (let i = 1; i <= 20; i += 1) setup.sinks[0]?.onEvents([put(`/${i}`, i, large)]);
+    await setup.settle();
+    expect(setup.held).toEqual([true]);
+    expect(sink.seen).toEqual([]);
+    setup.stall(false);
+    await setup.settle();
+    expect(sink.seen).toHaveLength(20);
+    expect(setup.held).toEqual([true, false]);
+  });
+});
+
+describe('a store in another thread', () => {
+  test('fails what is awaited, and all that comes, when its thread has ended', async () => {
+    const setup = setUp();
+    setup.fake.put = () => new Promise(() => undefined);
+    setup.fake.get = () => new Promise(() => undefined);
+    const { store, onEnd } = setup.client;
+    const sink = watcher();
+    store.watch('/', 0, sink);
+    const work = Promise.allSettled<unknown>([store.put('/a', Buffer.from('x'), 'absent'), store.get('/a')]);
+    await setup.settle();
+    const error = new StoreError('unavailable', 'the thread ended');
+    onEnd(error);
+    expect((await work).map(reason)).toEqual([error, error]);
+    await expect(store.currentRevision()).rejects.toBe(error);
+    const late = watcher();
+    store.watch('/', 0, late);
+    await setup.settle();
+    expect([sink.seen, late.seen]).toEqual([['unavailable'], ['unavailable']]);
+  });
+
+  test('is closed in the thread before that is ended', async () => {
+    const setup = setUp();
+    const closed: boolean[] = [];
+    setup.fake.close = () => {
+      closed.push(setup.ended());
+      return Promise.resolve();
+    };
+    setup.fake.get = () => new Promise(() => undefined);
+    const { store } = setup.client;
+    const sink = watcher();
+    store.watch('/', 0, sink);
+    const waiting = store.get('/a');
+    const work = Promise.all([store.close(), store.close()]);
+    await expect(waiting).rejects.toMatchObject({ reason: 'closed' });
+    await setup.settle();
+    await work;
+    expect([closed, setup.ended(), sink.seen]).toEqual([[false], true, ['closed']]);
+    await expect(store.get('/a')).rejects.toMatchObject({ reason: 'closed' });
+  });
+
+  test('is closed as well if the thread ends meanwhile', async () => {
+    const setup = setUp();
+    setup.fake.close = () => new Promise(() => undefined);
+    const work = setup.client.store.close();
+    await setup.settle();
+    setup.client.onEnd(new StoreError('unavailable', 'the thread ended'));
+    await work;
+    expect(setup.ended()).toBe(true);
+  });
+});
