@@ -9,8 +9,8 @@ import { formatWarnings } from './warnings.ts';
 
 /** Smaller bodies are not worth the time that compression takes. */
 const COMPRESS_FROM_BYTES = 128 * 1024;
-/** Small pieces are put together into writes of about this size. */
-const BLOCK_BYTES = 64 * 1024;
+/** Small pieces are put together into writes of at most this size. */
+const BLOCK_BYTES = 256 * 1024;
 /** Less than this is left to the connection. */
 const BACKLOG_BYTES = 16 * 1024;
 /** A client that takes nothing for so long is cut off. */
@@ -27,23 +27,36 @@ export function commonHeaders(
   return headers;
 }
 
-/** Pieces put together to blocks; a large piece stays as it is. */
-function* blocksOf(pieces: readonly Buffer[]): Generator<Buffer> {
-  let held: Buffer[] = [];
+/** Pieces put together to blocks; a large piece stays as it is.
+ *  @param room gives memory for the next block */
+function* blocksOf(pieces: readonly Buffer[], room: () => Buffer): Generator<Buffer> {
+  let block: Buffer | undefined;
   let size = 0;
   for (const piece of pieces) {
-    if (size > 0 && size + piece.length > BLOCK_BYTES) {
-      yield Buffer.concat(held, size);
-      held = [];
+    if (block !== undefined && size + piece.length > BLOCK_BYTES) {
+      yield block.subarray(0, size);
+      block = undefined;
       size = 0;
     }
-    if (piece.length >= BLOCK_BYTES) yield piece;
-    else {
-      held.push(piece);
-      size += piece.length;
+    if (piece.length >= BLOCK_BYTES) {
+      yield piece;
+    } else {
+      block ??= room();
+      size += piece.copy(block, size);
     }
   }
-  if (size > 0) yield Buffer.concat(held, size);
+  if (block !== undefined) yield block.subarray(0, size);
+}
+
+const newRoom = (): Buffer => Buffer.allocUnsafe(BLOCK_BYTES);
+
+/** The same memory for each block, as long as the connection has taken the one before. */
+function reusedRoom(exchange: Exchange): () => Buffer {
+  let room: Buffer | undefined;
+  return () => {
+    if (room === undefined || exchange.backlogBytes > 0) room = newRoom();
+    return room;
+  };
 }
 
 /** Says when the client took what was written, or is gone; cuts it off if it takes nothing. Listens for its leaving
@@ -71,9 +84,9 @@ function endWatched(exchange: Exchange, clock: Clock, last?: Buffer): void {
   exchange.onClose(() => timer.cancel());
 }
 
-async function writeBlocks(exchange: Exchange, blocks: Iterable<Buffer>, clock: Clock): Promise<void> {
+async function writeBlocks(exchange: Exchange, pieces: readonly Buffer[], clock: Clock): Promise<void> {
   const drained = drainOf(exchange, clock);
-  for (const block of blocks) {
+  for (const block of blocksOf(pieces, reusedRoom(exchange))) {
     if (exchange.closed) return;
     if (!exchange.write(block)) await drained();
   }
@@ -97,7 +110,7 @@ async function writeCompressed(exchange: Exchange, pieces: readonly Buffer[], cl
   const { createGzip } = await import('node:zlib');
   const gzip: Gzip = createGzip({ level: 1 });
   const feeding = (async () => {
-    for (const block of blocksOf(pieces)) {
+    for (const block of blocksOf(pieces, newRoom)) {
       if (exchange.closed || gzip.destroyed) break;
       if (!gzip.write(block)) await whenWritable(gzip);
     }
@@ -114,6 +127,11 @@ async function writeCompressed(exchange: Exchange, pieces: readonly Buffer[], cl
   await feeding;
 }
 
+function wholeOf(pieces: readonly Buffer[], size: number): Buffer {
+  const [first] = pieces;
+  return first !== undefined && pieces.length === 1 ? first : Buffer.concat(pieces, size);
+}
+
 /** Answers. The promise resolves when everything was handed to the connection; small answers need none. */
 export function writeBytes(
   state: RequestState,
@@ -122,7 +140,6 @@ export function writeBytes(
 ): Promise<void> | undefined {
   const { exchange } = state;
   const { body } = response;
-  const single = Buffer.isBuffer(body) ? body : body.length === 1 ? body[0] : undefined;
   const pieces: readonly Buffer[] = Buffer.isBuffer(body) ? [body] : body;
   let size = 0;
   for (const piece of pieces) size += piece.length;
@@ -144,7 +161,7 @@ export function writeBytes(
   if (response.status !== 204) headers.push('Content-Length', String(size));
   exchange.writeHead(response.status, headers);
   if (isHead || size === 0) exchange.end();
-  else if (single !== undefined && single.length < COMPRESS_FROM_BYTES) endWatched(exchange, clock, single);
-  else return writeBlocks(exchange, blocksOf(pieces), clock);
+  else if (size < COMPRESS_FROM_BYTES) endWatched(exchange, clock, wholeOf(pieces, size));
+  else return writeBlocks(exchange, pieces, clock);
   return undefined;
 }

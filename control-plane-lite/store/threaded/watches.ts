@@ -69,7 +69,8 @@ export function createWatches({ ask, onSinkError }: WatchesDeps): Watches {
     onProgress: (watch, revision) => give(watch, (sink) => sink.onProgress(revision)),
     onEnd,
     endAll(error) {
-      for (const watch of [...sinks.keys()]) onEnd(watch, error);
+      const open = [...sinks.keys()];
+      for (const watch of open) onEnd(watch, error);
     },
   };
 }
