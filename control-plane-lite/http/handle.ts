@@ -12,6 +12,8 @@ import type { Router } from './router.ts';
 import { pageNotFound, wrongMethod } from './status-response.ts';
 
 export interface HandleDeps {
+  /** To be awaited before the first step. */
+  readonly sideBySide: () => Promise<void>;
   readonly authenticate: Authenticate;
   readonly authorize: Authorize;
   /** Whom the request is made for, where its headers name somebody else. @throws StatusError Forbidden */
@@ -84,6 +86,7 @@ function routeTo(deps: HandleDeps, state: RequestState): ApiResponse | Promise<A
  *  @throws StatusError where it is refused; whatever its handler throws */
 export async function handle(deps: HandleDeps, passage: Passage): Promise<ApiResponse> {
   const { state } = passage;
+  await deps.sideBySide();
   try {
     await identify(deps, state);
     const becoming = impersonate(deps, state);

@@ -20,6 +20,7 @@ import {
 import { createPipeline } from './pipeline.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import { createRouter } from './router.ts';
+import { createSideBySide } from './side-by-side.ts';
 import { type EncodeStatus, encodeStatusAsJson } from './status-response.ts';
 import { createStreamer } from './stream.ts';
 
@@ -77,6 +78,7 @@ export function createApiServer(deps: ApiServerDeps, options: ApiServerOptions):
   const pipeline = createPipeline(
     {
       ...deps,
+      sideBySide: createSideBySide(setImmediate),
       inFlight,
       metrics,
       router: createRouter(deps.routes),

@@ -60,6 +60,8 @@ export interface StoreWatch {
 }
 
 export interface Store {
+  /** Whether others write to it, too: what its watches have told may be behind. */
+  readonly isShared: boolean;
   /** By how much the counter rises with a write while there is no other. */
   readonly revisionStep: number;
   /** The newest revision; for a distributed store agreed on by its quorum. */

@@ -193,6 +193,7 @@ export function createMemoryStore(): MemoryStore {
   }
 
   return {
+    isShared: false,
     revisionStep: 1,
     currentRevision: () => attempt(() => data.revision),
     get: (key) => attempt(() => current(key)),

@@ -1,14 +1,13 @@
 /** delete: mark or remove, as propagation, grace and finalizers say. Source: document 1, 3. */
 import { StatusError } from '#api/meta/status-error.ts';
-import { notFound, objectModified } from '#api/meta/status-errors.ts';
+import { notFound } from '#api/meta/status-errors.ts';
 import type { ApiObject } from '../resources/contract.ts';
+import { type Tried, tryUntilDone } from './attempts.ts';
 import type { Caller, DeleteRequest, Deletion, ObjectRef } from './contract.ts';
 import { decideDeletion } from './decide-deletion.ts';
 import {
   admissionRequest,
   bytesOf,
-  cacheKey,
-  cacheOf,
   checkPreconditions,
   decidingResource,
   resourceSubject,
@@ -19,7 +18,7 @@ import {
   withResourceVersion,
   write,
 } from './deps.ts';
-import { type Attempt, copyLive, type Live, liveOf, MAX_ATTEMPTS } from './live.ts';
+import { type Attempt, copyLive, type Live } from './live.ts';
 import { isStoredVersion, shownOf } from './versions.ts';
 
 /** @throws StatusError NotFound, Conflict, or what admission says */
@@ -30,15 +29,11 @@ export async function deleteObject(
   caller: Caller,
 ): Promise<Deletion> {
   checkGrace(request);
-  await deps.cache.waitForNewest();
-  let live: Live | undefined = cacheOf(deps, ref.resource).get(cacheKey(ref));
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
+  const attempt = (live: Live | undefined, tried: Tried): Promise<Attempt<Deletion>> => {
     if (live === undefined) throw notFound(resourceSubject(ref.resource), ref.name);
-    const result = await attemptDelete(deps, ref, live, request, caller);
-    if (result.kind === 'done') return result.result;
-    live = liveOf(result.current);
-  }
-  throw objectModified(resourceSubject(ref.resource), ref.name);
+    return attemptDelete(deps, ref, live, request, caller, tried);
+  };
+  return await tryUntilDone(deps, ref, attempt, request);
 }
 
 function checkGrace({ gracePeriodSeconds }: DeleteRequest): void {
@@ -53,6 +48,7 @@ async function attemptDelete(
   live: Live,
   request: DeleteRequest,
   caller: Caller,
+  tried: Tried,
 ): Promise<Attempt<Deletion>> {
   const base = decidingResource(ref.resource);
   const object = copyLive(live);
@@ -70,6 +66,7 @@ async function attemptDelete(
     return { kind: 'done', result: await deletionOf(deps, ref, shown, live.revision, removed) };
   }
   const key = storeKey(ref);
+  tried.wrote = true;
   const result = await write(() =>
     removed
       ? deps.store.delete(key, live.revision)

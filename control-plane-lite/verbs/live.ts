@@ -34,6 +34,3 @@ export type Attempt<T> =
   | { readonly kind: 'done'; readonly result: T }
   /** Someone else was faster; this is there now. */
   | { readonly kind: 'raced'; readonly current: StoredItem | undefined };
-
-/** Others may be faster this often before the client is told to try again. */
-export const MAX_ATTEMPTS = 64;

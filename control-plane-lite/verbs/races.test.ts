@@ -1,81 +1,11 @@
 /** What comes of a write when another one is faster. */
 import { describe, expect, test } from 'vitest';
-import { createFakeClock } from '#api/kit/clock.ts';
-import { silentLogger } from '#api/kit/logger.ts';
 import type { Job } from '#api/schema/gen/batch-v1.ts';
 import type { ObjectMeta } from '#api/schema/gen/meta-v1.ts';
-import { VOCABULARIES } from '#api/vocabulary.ts';
-import { createCache } from '../cache/cache.ts';
-import { builtinResources } from '../resources/builtin.ts';
 import type { ApiObject, Draft } from '../resources/contract.ts';
-import { coreKinds } from '../resources/core/table.ts';
-import { groupKinds } from '../resources/groups/table.ts';
-import { createResourceRegistry } from '../resources/registry.ts';
 import { typed } from '../resources/view.ts';
-import { createMemoryStore } from '../testing/memory-store.ts';
-import { createAdmissionChain } from './admit.ts';
-import type { Caller, ObjectRef, Outcome, UpdateOptions, Verbs } from './contract.ts';
-import { createVerbs } from './verbs.ts';
-
-const vocabulary = VOCABULARIES.plat;
-const caller: Caller = {
-  user: { name: 'me', uid: '', groups: [], extra: {} },
-  signal: new AbortController().signal,
-  warn: () => undefined,
-  annotate: () => undefined,
-};
-const options: UpdateOptions = { dryRun: false, fieldManager: 'me', manage: 'apply', allowCreate: true };
-
-const configMap = (data: Readonly<Record<string, string>>): ApiObject => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name: 'c', namespace: 'n' },
-  data,
-});
-
-interface Fixture extends AsyncDisposable {
-  readonly verbs: Verbs;
-  readonly ref: ObjectRef;
-  /** Runs within the next write, before it is stored, and is told of its name. */
-  meanwhile(work: (name: string) => Promise<unknown>): void;
-}
-
-async function createFixture(group = '', plural = 'configmaps'): Promise<Fixture> {
-  const store = createMemoryStore();
-  const clock = createFakeClock();
-  const allocation = { repair: () => Promise.reject(new Error('no services here')) };
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- nobody asks for a service
-  const core = coreKinds({ vocabulary, allocation: allocation as never, eventTtlSeconds: 3600 });
-  const kinds = { ...core, ...groupKinds({ vocabulary }) };
-  const registry = createResourceRegistry(builtinResources({ vocabulary, gates: new Set(), kinds }));
-  const resource = registry.find(group, 'v1', plural);
-  if (resource === undefined) throw new Error(`no ${plural}`);
-  const cache = createCache({ store, clock, log: silentLogger, random: () => 0.5 }, { flushMs: 0 });
-  const stop = new AbortController();
-  cache.resource(resource.storage);
-  await cache.start(stop.signal);
-  let pending: ((name: string) => Promise<unknown>) | undefined;
-  const admission = createAdmissionChain([
-    {
-      name: 'Meanwhile',
-      operations: ['CREATE'],
-      async validate({ name }) {
-        const work = pending;
-        pending = undefined;
-        await work?.(name);
-      },
-    },
-  ]);
-  const track = (): void => undefined;
-  return {
-    verbs: createVerbs({ store, cache, admission, clock, vocabulary, gates: new Set(), track }),
-    ref: { resource, namespace: 'n', name: 'c' },
-    meanwhile(work) {
-      pending = work;
-    },
-    [Symbol.asyncDispose]: () => Promise.resolve(stop.abort()),
-  };
-}
+import type { Outcome } from './contract.ts';
+import { caller, configMap, createFixture, type Fixture, options } from './verbs.fixture.ts';
 
 const create = ({ verbs, ref }: Fixture, data: Readonly<Record<string, string>>): Promise<unknown> =>
   verbs.create(ref, configMap(data), { dryRun: false, fieldManager: 'me' }, caller);

@@ -2,12 +2,13 @@
  *  Source: document 1, 4.2; optimistic concurrency as upstream's registry has it. */
 import { copyJson } from '#api/codec/copy-json.ts';
 import { StatusError } from '#api/meta/status-error.ts';
-import { invalid, notFound, objectModified } from '#api/meta/status-errors.ts';
+import { invalid, notFound } from '#api/meta/status-errors.ts';
 import { lengthWithoutRevision, withoutRevision } from '../cache/stored-form.ts';
 import { sameJson } from '../patch/json-value.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
+import { type Tried, tryUntilDone } from './attempts.ts';
 import { breathe, LARGE_BYTES } from './breathe.ts';
 import type { Caller, Change, ObjectRef, Outcome, PureChange, UpdateOptions } from './contract.ts';
 import { attemptCreate } from './create.ts';
@@ -15,8 +16,6 @@ import { isRemovable } from './decide-deletion.ts';
 import {
   admissionRequest,
   bytesOf,
-  cacheKey,
-  cacheOf,
   checkResourceVersion,
   decidingResource,
   kindSubject,
@@ -29,7 +28,7 @@ import {
   withResourceVersion,
   write,
 } from './deps.ts';
-import { type Attempt, copyLive, type Live, liveOf, MAX_ATTEMPTS } from './live.ts';
+import { type Attempt, copyLive, type Live } from './live.ts';
 import {
   fromStorageVersion,
   isStoredVersion,
@@ -47,17 +46,17 @@ export async function updateObject(
   options: UpdateOptions,
   caller: Caller,
 ): Promise<Outcome> {
-  await deps.cache.waitForNewest();
-  let live: Live | undefined = cacheOf(deps, ref.resource).get(cacheKey(ref));
-  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt += 1) {
-    const result: Attempt<Outcome> =
-      live === undefined
-        ? await create(deps, ref, change, options, caller)
-        : await attemptUpdate(deps, ref, live, change, options, caller);
-    if (result.kind === 'done') return result.result;
-    live = liveOf(result.current);
-  }
-  throw objectModified(resourceSubject(ref.resource), ref.name);
+  const attempt = (live: Live | undefined, tried: Tried): Promise<Attempt<Outcome>> =>
+    live === undefined
+      ? create(deps, ref, change, options, caller)
+      : attemptUpdate(deps, ref, { live, tried }, change, options, caller);
+  return await tryUntilDone(deps, ref, attempt, options);
+}
+
+/** What an attempt begins with. */
+interface Start {
+  readonly live: Live;
+  readonly tried: Tried;
 }
 
 async function create(
@@ -84,7 +83,7 @@ async function create(
 async function attemptUpdate(
   deps: VerbDeps,
   ref: ObjectRef,
-  live: Live,
+  start: Start,
   change: Change | PureChange,
   options: UpdateOptions,
   caller: Caller,
@@ -92,6 +91,7 @@ async function attemptUpdate(
   const base = decidingResource(ref.resource);
   const context = strategyContext(deps, ref, options.dryRun, caller);
   const { resource } = ref;
+  const { live } = start;
   const served = isStoredVersion(resource)
     ? live.object()
     : await fromStorageVersion(resource, copyLive(live));
@@ -109,18 +109,19 @@ async function attemptUpdate(
       kind: 'done',
       result: { object: await shownDecision(resource, withResourceVersion(draft, live.revision)) },
     };
-  if (isRemovable(draft, base)) return remove(deps, ref, live, old, draft);
-  return replace(deps, ref, live, old, draft, context);
+  if (isRemovable(draft, base)) return remove(deps, ref, start, old, draft);
+  return replace(deps, ref, start, old, draft, context);
 }
 
 /** The change took away the last thing that kept the object. */
 async function remove(
   deps: VerbDeps,
   ref: ObjectRef,
-  live: Live,
+  { live, tried }: Start,
   old: ApiObject,
   draft: ApiObject,
 ): Promise<Attempt<Outcome>> {
+  tried.wrote = true;
   const result = await write(() => deps.store.delete(storeKey(ref), live.revision));
   if (!result.ok) return { kind: 'raced', current: result.current };
   await decidingResource(ref.resource).strategy.release?.(old);
@@ -131,7 +132,7 @@ async function remove(
 async function replace(
   deps: VerbDeps,
   ref: ObjectRef,
-  live: Live,
+  { live, tried }: Start,
   old: ApiObject,
   draft: ApiObject,
   context: StrategyContext,
@@ -145,6 +146,7 @@ async function replace(
       await release?.();
       return { kind: 'done', result: await outcomeOf(deps, ref, live.object(), live.revision) };
     }
+    tried.wrote = true;
     const result = await write(() => deps.store.put(key, bytes, live.revision));
     if (result.ok) {
       await decidingResource(ref.resource).strategy.settle?.(draft, old);

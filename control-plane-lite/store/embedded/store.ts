@@ -160,6 +160,7 @@ function createState(onSinkError: (thrown: unknown) => void): State {
 function toStore(state: State, maxValueBytes: number): Store {
   const { request } = state;
   return {
+    isShared: false,
     revisionStep: 1,
     currentRevision: () => request(() => Promise.resolve(state.revision())),
     get: (key) => request(({ requests }) => requests.get(key)),

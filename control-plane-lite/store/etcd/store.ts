@@ -69,6 +69,7 @@ export function createEtcdStore(address: EtcdAddress): ServableStore {
 
   const writes = createWrites(call, methods.txn, keys);
   return {
+    isShared: true,
     revisionStep: PLACES,
     async currentRevision() {
       const request = { key: ANY_KEY, countOnly: true };

@@ -28,6 +28,7 @@ export function createThreadedEtcdStore(options: ThreadedEtcdOptions): Store {
     { onMessage: (turn) => client.onTurn(turn), onEnd: fail },
   );
   const client = createStoreClient({
+    isShared: true,
     revisionStep: PLACES,
     post: thread.post,
     end: thread.end,

@@ -7,8 +7,7 @@ import type { Step, Turn } from './protocol.ts';
 import { createSender, type Sender, type SenderDeps } from './sender.ts';
 import { createWatches, type Watches } from './watches.ts';
 
-export interface ClientDeps extends SenderDeps {
-  readonly revisionStep: number;
+export interface ClientDeps extends SenderDeps, Pick<Store, 'isShared' | 'revisionStep'> {
   /** Ends the thread. */
   readonly end: () => Promise<void>;
   /** Told of a watch's sink that threw; its watch is over. */
@@ -66,6 +65,7 @@ export function createStoreClient(deps: ClientDeps): StoreClient {
   }
 
   const store: Store = {
+    isShared: deps.isShared,
     revisionStep: deps.revisionStep,
     currentRevision() {
       const answer = ask(questions.currentRevision);

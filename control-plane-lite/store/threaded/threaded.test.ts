@@ -49,6 +49,7 @@ function setUp(): Setup {
   const sinks: WatchSink[] = [];
   const held: boolean[] = [];
   const fake: Fake = {
+    isShared: true,
     revisionStep: 3,
     currentRevision: refuse,
     get: refuse,
@@ -83,6 +84,7 @@ function setUp(): Setup {
     },
   });
   const client = createStoreClient({
+    isShared: fake.isShared,
     revisionStep: fake.revisionStep,
     defer,
     post(message) {
@@ -224,7 +226,7 @@ describe('questions to a store in another thread', () => {
     setup.fake.get = (key) => Promise.resolve(key === '/a' ? item('/a', 'x', 3) : undefined);
     setup.fake.compact = () => Promise.reject(new StoreError('compacted', 'gone', { revision: 12 }));
     const { store } = setup.client;
-    expect(store.revisionStep).toBe(3);
+    expect([store.isShared, store.revisionStep]).toEqual([true, 3]);
     const [there, absent, compacted] = await settled<unknown>(
       setup,
       store.get('/a'),
