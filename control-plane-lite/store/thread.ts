@@ -44,6 +44,7 @@ export interface ThreadListener<In> {
   readonly onEnd: (error: StoreError) => void;
 }
 
+/** Starts it in the background; `ready` tells when it is there, or why it is not. */
 export function startThread<Word extends Ready, In extends { readonly kind: string }, Out extends Outgoing>(
   { program, name, data, limits }: ThreadOptions,
   listener: ThreadListener<In>,

@@ -1,18 +1,11 @@
 /** What the store's two threads tell each other. The order of messages is part of it: the reply to a write is
  *  sent before any reply that shows the write. */
 import type { PlainStoreError } from '../plain-error.ts';
+import type { ReadRequest } from '../read-requests.ts';
 import type { PackedRecords } from '../records.ts';
 
 export type Request =
-  | { readonly kind: 'get'; readonly id: number; readonly key: string }
-  | {
-      readonly kind: 'range';
-      readonly id: number;
-      readonly prefix: string;
-      readonly revision: number | undefined;
-      readonly after: string | undefined;
-      readonly limit: number | undefined;
-    }
+  | ReadRequest
   | { readonly kind: 'history'; readonly id: number; readonly prefix: string; readonly after: number }
   | { readonly kind: 'compact'; readonly id: number; readonly revision: number }
   | { readonly kind: 'close'; readonly id: number };

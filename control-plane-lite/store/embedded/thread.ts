@@ -4,6 +4,7 @@ import type { ReadyWord, ToMain, ToWorker, WorkerTask } from './protocol.ts';
 
 export type DiskThread = Thread<ReadyWord, ToWorker>;
 
+/** Starts it in the background; `ready` tells when the task is under way, or done. */
 export function startDiskThread(task: WorkerTask, listener: ThreadListener<ToMain>): DiskThread {
   return startThread(
     { program: programOf(import.meta.url), name: `store ${task.task}`, data: task },

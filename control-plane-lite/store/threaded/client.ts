@@ -26,6 +26,7 @@ interface Listeners extends Pick<Sender, 'writes' | 'questions'> {
   readonly watches: Watches;
 }
 
+/** The store as this side sees it, and what is to be told of the thread's messages and of its end. */
 export function createStoreClient(deps: ClientDeps): StoreClient {
   const sender = createSender(deps);
   const { writes, questions } = sender;

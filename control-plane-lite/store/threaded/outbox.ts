@@ -23,6 +23,7 @@ const TURN_BYTES = 1024 * 1024;
 const HIGH_BYTES = 16 * 1024 * 1024;
 const LOW_BYTES = HIGH_BYTES / 2;
 
+/** Sends when the turn ends; sooner what is large, and what many wait for. */
 export function createOutbox({ send, defer, onPressure }: OutboxDeps): Outbox {
   let records: PackableRecord[] = [];
   let recordBytes = 0;

@@ -1,20 +1,13 @@
 /** What a store that lives in a thread of its own and whoever uses it tell each other: once in a turn of the event
  *  loop, everything that came up in it. */
 import type { PlainStoreError } from '../plain-error.ts';
+import type { ReadRequest } from '../read-requests.ts';
 import type { PackedRecords } from '../records.ts';
 
 /** What can be asked but writes. Watches have numbers of their own. */
 export type Request =
   | { readonly kind: 'currentRevision'; readonly id: number }
-  | { readonly kind: 'get'; readonly id: number; readonly key: string }
-  | {
-      readonly kind: 'range';
-      readonly id: number;
-      readonly prefix: string;
-      readonly revision: number | undefined;
-      readonly after: string | undefined;
-      readonly limit: number | undefined;
-    }
+  | ReadRequest
   | { readonly kind: 'compact'; readonly id: number; readonly revision: number }
   | { readonly kind: 'close'; readonly id: number }
   | WatchRequest;

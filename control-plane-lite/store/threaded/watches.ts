@@ -16,6 +16,7 @@ export interface Watches {
   readonly endAll: (error: StoreError) => void;
 }
 
+/** Gives each watch what the thread says of it. A sink that throws ends its own watch only. */
 export function createWatches({ ask, onSinkError }: WatchesDeps): Watches {
   const sinks = new Map<number, WatchSink>();
   let last = 0;
