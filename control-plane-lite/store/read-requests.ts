@@ -1,0 +1,12 @@
+/** Questions for what is stored, as they cross between threads. */
+
+export type ReadRequest =
+  | { readonly kind: 'get'; readonly id: number; readonly key: string }
+  | {
+      readonly kind: 'range';
+      readonly id: number;
+      readonly prefix: string;
+      readonly revision: number | undefined;
+      readonly after: string | undefined;
+      readonly limit: number | undefined;
+    };
