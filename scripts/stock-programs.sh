@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds upstream's node agent and API server from the sources that Debian has of them, once, and prints the folder in
-# which both lie. Building takes a quarter to half an hour, as root because packages may be missing.
+# Builds upstream's programs from the sources that Debian has of them, once, and prints the folder that holds them.
+# Building takes a quarter to half an hour, as root because packages may be missing.
 #   sh scripts/stock-programs.sh
 # What it is doing goes to standard error; the folder is the only line on standard output.
 set -eu
@@ -13,7 +13,7 @@ fail() {
 has() { command -v "$1" >/dev/null 2>&1; }
 
 folder=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/nodeagent/stock
-programs='kubelet kube-apiserver'
+programs='kubelet kube-apiserver kube-controller-manager kube-scheduler kube-proxy'
 complete() {
   for program in $programs; do [ -x "$folder/$program" ] || return 1; done
 }
@@ -35,6 +35,9 @@ fi
 
 missing=
 need() { has "$2" || missing="$missing $1"; }
+# The Go library reflect2, in the release that iterates over maps as Go 1.18 and later lay them out.
+reflect2=/usr/share/gocode/src/github.com/modern-go/reflect2
+[ -d "$reflect2" ] || missing="$missing golang-github-modern-go-reflect2-dev"
 need golang-go go
 need rsync rsync
 need make make
@@ -82,6 +85,13 @@ sources update
 # Upstream's own archive without Debian's patches, which are few: stock is what upstream released.
 mkdir "$work/tree"
 tar -xzf "$work"/kubernetes_*.orig.tar.gz -C "$work/tree" --strip-components=1
+# The sources bundle a reflect2 that is older than Go 1.18. An API server built with it panics as soon as it encodes an
+# object with labels as JSON, so Debian's package of the same library takes its place.
+bundled=$work/tree/vendor/github.com/modern-go/reflect2
+[ -d "$bundled" ] || fail "the sources hold no ${bundled#"$work/tree/"}"
+find "$bundled" -name '*.go' -delete
+find "$bundled" -name '*.s' -delete
+cp "$reflect2"/*.go "$reflect2"/*.s "$bundled/"
 # Debian's 1.20.5+really1.20.2 is upstream's v1.20.2.
 version=v$(cd "$work" && printf '%s\n' kubernetes_*.orig.tar.gz | sed 's/^kubernetes_//; s/\.orig\..*//; s/^.*really//')
 say "building $programs of $version; this takes a while"

@@ -15,6 +15,7 @@ export const CONTROLLER_NAMES = [
   'disruption',
   'endpoint',
   'endpointslice',
+  'endpointslicemirroring',
   'ephemeral-volume',
   'garbagecollector',
   'job',

@@ -6,6 +6,7 @@ import { runCronJobs } from '../controllers/cron-job/controller.ts';
 import { runDaemonSets } from '../controllers/daemon-set/controller.ts';
 import { runDeployments } from '../controllers/deployment/controller.ts';
 import { runDisruption } from '../controllers/disruption/controller.ts';
+import { runEndpointSliceMirroring } from '../controllers/endpoint-slice-mirroring/controller.ts';
 import { runEphemeralVolumes } from '../controllers/ephemeral-volume/controller.ts';
 import { runJobs } from '../controllers/job/controller.ts';
 import type { ControllerName } from '../controllers/names.ts';
@@ -45,6 +46,7 @@ const WORKLOADS: Partial<Readonly<Record<ControllerName, Run>>> = {
   disruption: runDisruption,
   endpoint: runEndpoints,
   endpointslice: runEndpointSlices,
+  endpointslicemirroring: runEndpointSliceMirroring,
   'ephemeral-volume': runEphemeralVolumes,
   job: runJobs,
   nodelifecycle: (deps, signal, { config }) =>

@@ -5,7 +5,7 @@ import type { EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
 import { type Json, pod, STRATEGIC, usePlane, WAIT } from './support.ts';
 
 const FLAGS = [
-  '--controllers=endpoint,endpointslice,garbagecollector',
+  '--controllers=endpoint,endpointslice,endpointslicemirroring,garbagecollector',
   '--disable-admission-plugins=ServiceAccount,StorageObjectInUseProtection',
   '--no-scheduler',
 ];
@@ -49,6 +49,14 @@ describe('what is behind a service', () => {
     );
   }
 
+  async function slicesOf(service: string): Promise<readonly EndpointSlice[]> {
+    const { domain, apiGroupDomain } = plane.words;
+    const group = folder.replace('/api/v1', `/apis/discovery.${apiGroupDomain}/v1`);
+    const selector = encodeURIComponent(`${domain}/service-name=${service}`);
+    const { body } = await plane.get(`${group}/endpointslices?labelSelector=${selector}`);
+    return (body as unknown as { items: readonly EndpointSlice[] }).items;
+  }
+
   test('a service without pods has Endpoints without addresses', async () => {
     await expect.poll(endpoints, WAIT).toEqual([]);
     const { metadata } = (await plane.get(`${folder}/endpoints/web`)).body;
@@ -86,6 +94,58 @@ describe('what is behind a service', () => {
     await plane.delete(`${folder}/services/web`);
     await expect.poll(endpoints, WAIT).toBe(404);
     await expect.poll(slices, WAIT).toEqual([]);
+  });
+
+  test('a service without pods has an empty slice', async () => {
+    await plane.post(`${folder}/services`, {
+      metadata: { name: 'idle' },
+      spec: { selector: { app: 'idle' }, ports: [{ port: 80 }] },
+    });
+    await expect.poll(() => slicesOf('idle'), WAIT).toMatchObject([{ endpoints: [], ports: [] }]);
+  });
+
+  test('Endpoints that a user maintains are mirrored to slices, and no longer once they ask for it', async () => {
+    const subsets = [
+      {
+        addresses: [{ ip: '192.0.2.1' }, { ip: '2001:db8::1' }],
+        notReadyAddresses: [{ ip: '192.0.2.2' }],
+        ports: [{ name: 'http', port: 80, protocol: 'TCP' }],
+      },
+    ];
+    await plane.post(`${folder}/services`, { metadata: { name: 'manual' }, spec: { ports: [{ port: 80 }] } });
+    await plane.post(`${folder}/endpoints`, { metadata: { name: 'manual', labels: { a: 'b' } }, subsets });
+    const shown = async (): Promise<unknown> =>
+      (await slicesOf('manual')).map(({ addressType, endpoints: all }) => [
+        addressType,
+        all.map(({ addresses: [ip], conditions }) => [ip, conditions?.ready]),
+      ]);
+    await expect.poll(async () => (await slicesOf('manual')).length, WAIT).toBe(2);
+    expect(await shown()).toEqual(
+      expect.arrayContaining([
+        [
+          'IPv4',
+          [
+            ['192.0.2.1', true],
+            ['192.0.2.2', false],
+          ],
+        ],
+        ['IPv6', [['2001:db8::1', true]]],
+      ]),
+    );
+    const [first] = await slicesOf('manual');
+    expect(first?.metadata).toMatchObject({
+      labels: { a: 'b' },
+      ownerReferences: [{ kind: 'Endpoints', name: 'manual', controller: true }],
+    });
+    await plane.patch(
+      `${folder}/endpoints/manual`,
+      { subsets: [{ addresses: [{ ip: '192.0.2.3' }], ports: [{ name: 'http', port: 80 }] }] },
+      STRATEGIC,
+    );
+    await expect.poll(shown, WAIT).toEqual([['IPv4', [['192.0.2.3', true]]]]);
+    const skip = { [`endpointslice.${plane.words.domain}/skip-mirror`]: 'true' };
+    await plane.patch(`${folder}/endpoints/manual`, { metadata: { labels: skip } }, STRATEGIC);
+    await expect.poll(shown, WAIT).toEqual([]);
   });
 
   test('those of a service without a selector are nobody’s but their maker’s', async () => {

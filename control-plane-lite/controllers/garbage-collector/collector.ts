@@ -76,6 +76,7 @@ export async function runGarbageCollector(deps: CollectorDeps, signal: AbortSign
     if (node === undefined) return;
     const surroundings = {
       dependents: graph.dependentsOf(uid),
+      dependentsOf: (each: string) => graph.dependentsOf(each),
       ownerState: (owner: OwnerReference) => ownerState(deps, graph, following, node, owner),
     };
     for (const action of decideCollection(node, surroundings, orphaningOwners(graph, node))) {

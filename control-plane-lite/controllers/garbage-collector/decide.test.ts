@@ -125,8 +125,7 @@ const rows: readonly Row[] = [
 
 describe('decideCollection', () => {
   test.each(rows)('$name', ({ node: subject, dependents = [], owners = {}, orphaning = [], expected }) => {
-    expect(decideCollection(subject, { dependents, ownerState: states(owners) }, orphaning)).toEqual(
-      expected,
-    );
+    const surroundings = { dependents, dependentsOf: () => [], ownerState: states(owners) };
+    expect(decideCollection(subject, surroundings, orphaning)).toEqual(expected);
   });
 });

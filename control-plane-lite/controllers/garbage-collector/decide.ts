@@ -23,20 +23,40 @@ export type OwnerState =
 
 export interface Surroundings {
   readonly dependents: readonly Node[];
+  /** Dependents of any object, for finding cycles of ownership. */
+  readonly dependentsOf: (uid: string) => readonly Node[];
   readonly ownerState: (owner: OwnerReference) => OwnerState;
 }
 
 const blocks = (dependent: Node, owner: Node): boolean =>
   dependent.owners.some(({ uid, blockOwnerDeletion }) => uid === owner.uid && blockOwnerDeletion === true);
 
-function decideDeleting(node: Node, { dependents }: Surroundings): readonly CollectorAction[] {
+const isDeletingDependents = ({ deleting, finalizers }: Node): boolean =>
+  deleting && finalizers.includes(FOREGROUND_FINALIZER);
+
+/** Reports whether `dependent` itself waits for `node`, through objects that all wait in foreground deletion. Such
+ *  a cycle of ownership has no first one to go: if its members waited for each other, none would ever go. */
+function waitsFor(dependent: Node, node: Node, dependentsOf: Surroundings['dependentsOf']): boolean {
+  const seen = new Set<string>();
+  const pending = [dependent];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (next.uid === node.uid) return true;
+    if (seen.has(next.uid) || !isDeletingDependents(next)) continue;
+    seen.add(next.uid);
+    const owner = next;
+    pending.push(...dependentsOf(owner.uid).filter((each) => blocks(each, owner)));
+  }
+  return false;
+}
+
+function decideDeleting(node: Node, { dependents, dependentsOf }: Surroundings): readonly CollectorAction[] {
   if (node.finalizers.includes(ORPHAN_FINALIZER)) {
     // Each dependent lets go of its owner in its own turn; the owner goes when none is left.
     if (dependents.length > 0) return [{ kind: 'revisit', uids: dependents.map(({ uid }) => uid) }];
     return [{ kind: 'removeFinalizer', finalizer: ORPHAN_FINALIZER }];
   }
   if (!node.finalizers.includes(FOREGROUND_FINALIZER)) return [];
-  if (!dependents.some((dependent) => blocks(dependent, node))) {
+  if (!dependents.some((each) => blocks(each, node) && !waitsFor(each, node, dependentsOf))) {
     return [{ kind: 'removeFinalizer', finalizer: FOREGROUND_FINALIZER }];
   }
   return [{ kind: 'revisit', uids: dependents.filter(({ deleting }) => !deleting).map(({ uid }) => uid) }];

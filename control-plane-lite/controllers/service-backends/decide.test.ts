@@ -4,7 +4,8 @@ import type { Pod, Service } from '#api/schema/gen/core-v1.ts';
 import type { EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
 import { type Backend, backendOf } from './backends.ts';
 import { MOST_ADDRESSES, wantedEndpoints } from './endpoints.ts';
-import { decideSlices, type KnownSlice, MOST_ENDPOINTS } from './slices.ts';
+import { type AddressType, type KnownSlice, MOST_ENDPOINTS } from './pack-slices.ts';
+import { decideSlices } from './slices.ts';
 
 const service = (spec: Partial<Service['spec'] & object> = {}, labels = {}): Service => ({
   metadata: { name: 'web', namespace: 'ns', labels },
@@ -139,6 +140,31 @@ describe('slices', () => {
     ]);
   });
 
+  test.each<[string, readonly AddressType[]]>([
+    ['IPv4', ['IPv4']],
+    ['IPv6', ['IPv6']],
+    ['both families', ['IPv4', 'IPv6']],
+  ])('a service of %s without pods has an empty slice of each family, created once', (_, ipFamilies) => {
+    const of = service({ ipFamilies });
+    const changes = decide(of, []);
+    expect(changes).toEqual({
+      create: ipFamilies.map((addressType) => ({ addressType, ports: [], endpoints: [] })),
+      update: [],
+      remove: [],
+    });
+    const known = carryOut([], changes);
+    expect(decide(of, [], known)).toEqual({ create: [], update: [], remove: [] });
+  });
+
+  test('the empty slice gives way to endpoints and comes back after the last of them', () => {
+    const of = service({ ipFamilies: ['IPv4'] });
+    const empty = carryOut([], decide(of, []));
+    const withPod = carryOut(empty, decide(of, [pod('a', '10.0.0.1')], empty));
+    expect(withPod.map(({ slice }) => slice.endpoints.length)).toEqual([1]);
+    const without = carryOut(withPod, decide(of, [], withPod));
+    expect(without.map(({ slice }) => [slice.ports, slice.endpoints])).toEqual([[[], []]]);
+  });
+
   test('each family has slices of its own', () => {
     const dual = pod('a', '10.0.0.1', true, {
       status: { phase: 'Running', podIP: '10.0.0.1', podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }] },
@@ -181,6 +207,7 @@ describe('slices', () => {
           );
           expect(uids.toSorted()).toEqual(state.map((id) => `uid-p${id}`).toSorted());
           expect(known.every(({ slice }) => slice.endpoints.length <= MOST_ENDPOINTS)).toBe(true);
+          expect(known.length).toBeGreaterThan(0);
           expect(decide(of, pods, known)).toEqual({ create: [], update: [], remove: [] });
         }
       }),

@@ -15,7 +15,8 @@ import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { backendOf, isHeadless } from './backends.ts';
 import { followServices, type Services } from './follow.ts';
-import { decideSlices, type SliceContent } from './slices.ts';
+import type { SliceContent } from './pack-slices.ts';
+import { decideSlices } from './slices.ts';
 
 interface Parts {
   readonly deps: WorkloadDeps;

@@ -1,0 +1,150 @@
+/** Mirrors Endpoints that users maintain to EndpointSlices, which is where service proxies look.
+ *  Source: upstream's EndpointSlice mirroring controller, release 1.24. */
+import { isDeepStrictEqual } from 'node:util';
+import type { Endpoints, Service } from '#api/schema/gen/core-v1.ts';
+import type { EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
+import { CLIENT_SIDE_APPLY } from '#api/vocabulary.ts';
+import type { CachedObject } from '../../cache/contract.ts';
+import type { ApiObject, Resource } from '../../resources/contract.ts';
+import { typed } from '../../resources/view.ts';
+import type { ObjectRef } from '../../verbs/contract.ts';
+import { packSlices } from '../service-backends/pack-slices.ts';
+import { unlessGone } from '../unless-gone.ts';
+import { type Child, type Children, childFacts, createChildren } from '../workloads-kit/children.ts';
+import { controllerReference } from '../workloads-kit/claim.ts';
+import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
+import { createHands, type Hands } from '../workloads-kit/family.ts';
+import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { changeObject } from '../workloads-kit/write-status.ts';
+import { isMirrored, type MirrorNames, mirroredGroups, mirroredMetadata } from './mirror.ts';
+
+interface Parts {
+  readonly deps: WorkloadDeps;
+  readonly services: Resource;
+  readonly endpoints: Resource;
+  readonly slices: Resource;
+  readonly known: Children<Child>;
+  readonly names: MirrorNames;
+  readonly hands: Hands;
+  readonly loop: KeyLoop;
+}
+
+const namesOf = ({ vocabulary: { domain, apiGroupDomain } }: WorkloadDeps): MirrorNames => ({
+  skipLabel: `endpointslice.${domain}/skip-mirror`,
+  serviceLabel: `${domain}/service-name`,
+  managerLabel: `endpointslice.${domain}/managed-by`,
+  manager: `endpointslicemirroring-controller.${apiGroupDomain}`,
+  leaderAnnotation: `control-plane.alpha.${domain}/leader`,
+  ownAnnotations: [
+    `endpoints.${domain}/last-change-trigger-time`,
+    ...CLIENT_SIDE_APPLY.map(({ annotation }) => annotation),
+  ],
+});
+
+const refOf = ({ slices }: Parts, namespace: string, name: string): ObjectRef => ({
+  resource: slices,
+  namespace,
+  name,
+});
+
+async function remove(parts: Parts, slice: Child): Promise<void> {
+  const request = { dryRun: false, preconditions: { uid: slice.uid } };
+  const ref = refOf(parts, slice.namespace, slice.name);
+  await unlessGone(() => parts.deps.verbs.delete(ref, request, parts.hands.caller));
+}
+
+/** Writes the changes that lead from the slices there are to those that mirror the object. */
+async function mirror(parts: Parts, cached: CachedObject, own: readonly Child[]): Promise<void> {
+  const { deps, endpoints: resource, names, hands, loop } = parts;
+  const endpoints = typed<Endpoints>(cached.object());
+  const sliceOf = ({ cached: slice }: Child): EndpointSlice => typed<EndpointSlice>(slice.object());
+  const changes = packSlices(
+    mirroredGroups(endpoints),
+    own.map((child) => ({ name: child.name, slice: sliceOf(child) })),
+    { placeholders: [] },
+  );
+  const { labels, annotations } = mirroredMetadata(endpoints, names);
+  const stale = own.filter((child) => {
+    const { metadata = {} } = sliceOf(child);
+    return (
+      !isDeepStrictEqual({ ...child.labels }, labels) ||
+      !isDeepStrictEqual({ ...metadata.annotations }, annotations)
+    );
+  });
+  const { namespace, name, key } = cached;
+  if (changes.create.length + changes.update.length + changes.remove.length + stale.length > 0) {
+    loop.expect(key);
+  }
+  for (const content of changes.create) {
+    const slice: ApiObject = {
+      apiVersion: `discovery.${deps.vocabulary.apiGroupDomain}/v1`,
+      kind: 'EndpointSlice',
+      metadata: {
+        generateName: `${name}-`,
+        namespace,
+        labels: { ...labels },
+        annotations: { ...annotations },
+        ownerReferences: [controllerReference(resource, cached.object())],
+      },
+      ...content,
+    };
+    const options = { dryRun: false, fieldManager: hands.fieldManager };
+    await deps.verbs.create(refOf(parts, namespace, ''), slice, options, hands.caller);
+  }
+  for (const child of own) {
+    const content = changes.update.find((update) => update.name === child.name)?.content;
+    if (changes.remove.includes(child.name) || (content === undefined && !stale.includes(child))) continue;
+    await changeObject(hands, refOf(parts, namespace, child.name), child.uid, (draft) => {
+      if (content !== undefined) draft['endpoints'] = content.endpoints;
+      draft.metadata.labels = { ...labels };
+      draft.metadata.annotations = { ...annotations };
+    });
+  }
+  for (const child of own) if (changes.remove.includes(child.name)) await remove(parts, child);
+}
+
+async function visit(parts: Parts, key: string): Promise<void> {
+  const { deps, services, endpoints, known, names } = parts;
+  const cached = deps.cache.resource(endpoints.storage).get(key);
+  // Slices of deleted Endpoints are the garbage collector's.
+  if (cached === undefined) return;
+  const { metadata } = cached.object();
+  const own = known
+    .ofOwner(metadata.uid ?? '')
+    .filter(({ labels, deleting }) => labels[names.managerLabel] === names.manager && !deleting);
+  const service = deps.cache.resource(services.storage).get(key);
+  const found = service === undefined ? undefined : typed<Service>(service.object());
+  if (isMirrored(found, typed<Endpoints>(cached.object()), names)) return mirror(parts, cached, own);
+  if (own.length > 0) parts.loop.expect(key);
+  for (const slice of own) await remove(parts, slice);
+}
+
+/** Works until the signal fires. */
+export async function runEndpointSliceMirroring(deps: WorkloadDeps, signal: AbortSignal): Promise<void> {
+  const services = findResource(deps, 'v1', 'services');
+  const endpoints = findResource(deps, 'v1', 'endpoints');
+  const slices = findResource(deps, `discovery.${deps.vocabulary.apiGroupDomain}/v1`, 'endpointslices');
+  if (services === undefined || endpoints === undefined || slices === undefined) return;
+  const loop = createKeyLoop(deps, (key) => visit(parts, key).then(() => undefined));
+  const known = createChildren(deps.cache.resource(slices.storage), childFacts);
+  const parts: Parts = {
+    deps,
+    services,
+    endpoints,
+    slices,
+    known,
+    names: namesOf(deps),
+    hands: createHands(deps, 'endpoint-slice-mirroring-controller', signal),
+    loop,
+  };
+  // A slice that somebody else changed or removed is restored.
+  known.onChange(({ previous, current }) => {
+    for (const slice of [previous, current]) {
+      if (slice?.owner?.kind === 'Endpoints') loop.dueSoon(`${slice.namespace}/${slice.owner.name}`);
+    }
+  });
+  const followed = [endpoints, services].map((resource) =>
+    deps.cache.resource(resource.storage).follow(({ current }) => loop.dueSoon(current.key)),
+  );
+  await loop.run(signal, known, ...followed);
+}
