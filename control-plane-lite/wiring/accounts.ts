@@ -7,6 +7,7 @@ import type { Cache } from '../cache/contract.ts';
 import type { ServerConfig } from '../config/settings.ts';
 import { runRootCaPublisher } from '../controllers/root-ca/publisher.ts';
 import { runDefaultAccounts } from '../controllers/service-accounts/default-account.ts';
+import { NO_GENERATION_GATE, runTokenSecrets } from '../controllers/service-accounts/generate-secrets.ts';
 import { runAccountTokens } from '../controllers/service-accounts/tokens.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Verbs } from '../verbs/contract.ts';
@@ -24,7 +25,7 @@ interface Deps {
 /** `own`: PEM of the server's own authority. Works until the signal fires.
  *  @throws Error that names the file which can't be read */
 export async function runAccounts(core: Core, own: string, signal: AbortSignal): Promise<void> {
-  const { registry, cache, verbs, clock, vocabulary, config, controllers } = core;
+  const { registry, cache, verbs, clock, vocabulary, config, controllers, gates } = core;
   const authority = await rootAuthority(config, own);
   const deps = (controller: string): Deps => ({
     registry,
@@ -41,6 +42,9 @@ export async function runAccounts(core: Core, own: string, signal: AbortSignal):
       runRootCaPublisher(deps('root-ca-cert-publisher'), authority, signal),
     controllers.has('serviceaccount-token') &&
       runAccountTokens({ ...deps('serviceaccount-token'), issuer, authority }, signal),
+    controllers.has('serviceaccount-token') &&
+      !gates.has(NO_GENERATION_GATE) &&
+      runTokenSecrets(deps('serviceaccount-token'), signal),
   ]);
 }
 

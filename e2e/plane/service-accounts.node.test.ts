@@ -1,7 +1,7 @@
 /** Accounts of pods: the one that every namespace has, the volume by which pods reach the API, tokens in secrets.
  *  Source: document 2, 2.7 (ServiceAccount) and 5.2. */
 import { describe, expect, test } from 'vitest';
-import type { Pod, Volume } from '#api/schema/gen/core-v1.ts';
+import type { Pod, ServiceAccount, Volume } from '#api/schema/gen/core-v1.ts';
 import type { VocabularyName } from '#api/vocabulary.ts';
 import { type Plane, usePlane, WAIT } from './support.ts';
 
@@ -179,3 +179,38 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('every namespace in the wo
     expect((await asRobot.get('/api')).status).toBe(401);
   });
 });
+
+describe('without the gate against it', () => {
+  const plane = usePlane('kubernetes', [
+    ...ALL,
+    '--feature-gates=LegacyServiceAccountTokenNoAutoGeneration=false',
+  ]);
+
+  test('every account has one Secret with a token, and another one when that is deleted', async () => {
+    const at = await plane.namespace();
+    await plane.post(`${at}/serviceaccounts`, { metadata: { name: 'robot' }, secrets: [{ name: 'own' }] });
+    const listed = async (): Promise<readonly string[]> => {
+      const { body } = await plane.get(`${at}/serviceaccounts/robot`);
+      return (body as unknown as ServiceAccount).secrets?.map(({ name = '' }) => name) ?? [];
+    };
+    await expect.poll(async () => (await listed()).length, WAIT).toBe(2);
+    const [own, first = ''] = await listed();
+    expect([own, first]).toEqual(['own', expect.stringMatching(/^robot-token-/)]);
+    const token = async (name: string) => (await plane.get(`${at}/secrets/${name}`)).body.data?.['token'];
+    await expect.poll(() => token(first), WAIT).toBeTypeOf('string');
+    await plane.delete(`${at}/secrets/${first}`);
+    await expect.poll(listed, WAIT).not.toContain(first);
+    await expect.poll(async () => (await listed()).length, WAIT).toBe(2);
+    await plane.delete(`${at}/serviceaccounts/robot`);
+    await expect
+      .poll(async () => {
+        const { items } = (await plane.get(`${at}/secrets`)).body as unknown as { items: readonly ApiName[] };
+        return items.filter(({ metadata: { name } }) => name.startsWith('robot-'));
+      }, WAIT)
+      .toEqual([]);
+  });
+});
+
+interface ApiName {
+  readonly metadata: { readonly name: string };
+}
