@@ -1,5 +1,6 @@
 /** What a new watcher gets before it is like the others: the state, if it wants it, then the changes since. In pieces,
- *  so that a big state blocks nobody and need not lie in memory twice. */
+ *  so that a big state blocks nobody and need not lie in memory twice. The state is that of the moment in which the watch
+ *  began, before its client sees a header of the response: what the client does then is a change of its own. */
 import type { CachedObject, EventEncoder, WatchOptions } from './contract.ts';
 import { encodeChange, joinBytes } from './encode.ts';
 import type { History } from './history.ts';
@@ -50,23 +51,19 @@ export function startCatchUp(
   encoder: EventEncoder,
 ): CatchUp {
   const { history } = source;
-  let state: readonly CachedObject[] | undefined;
-  let given = 0;
-  let position = options.start.kind === 'revision' ? options.start.revision : 0;
   let wantsState = options.start.kind === 'state';
+  let state: readonly CachedObject[] = wantsState ? source.state(options) : [];
+  let given = 0;
+  let position = options.start.kind === 'revision' ? options.start.revision : source.revision();
 
   function addState(piece: Piece): void {
-    if (state === undefined) {
-      state = source.state(options);
-      position = source.revision();
-    }
     for (; given < state.length && !isFull(piece); given += 1) {
       const object = state[given];
       if (object !== undefined) push(piece, encoder.encode('ADDED', object));
     }
     if (given < state.length) return;
     wantsState = false;
-    state = undefined;
+    state = [];
     if (options.markInitialEnd) push(piece, encoder.bookmark(position, true));
   }
 

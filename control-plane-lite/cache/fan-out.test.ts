@@ -32,6 +32,26 @@ describe('watch', () => {
     expect(sink.writes).toBe(2);
   });
 
+  test('begins with the state of its beginning, whatever happens before the first write', async () => {
+    await using fixture = createCacheFixture();
+    await fixture.put('n/a');
+    await fixture.start();
+    const sink = createCollectingSink();
+    fixture.pods.watch(fromState(), lineEncoder, sink);
+    // In the same turn of the event loop: nothing of the watch was written yet.
+    const written = Promise.all([fixture.put('n/b'), fixture.put('n/a')]);
+    expect(sink.lines).toEqual([]);
+    await written;
+    await fixture.put('n/b');
+    await settle();
+    expect(sink.lines[0]).toBe('ADDED n/a 2');
+    expect(sink.lines.slice(1).toSorted((left, right) => left.localeCompare(right))).toEqual([
+      'ADDED n/b 3',
+      'MODIFIED n/a 4',
+      'MODIFIED n/b 5',
+    ]);
+  });
+
   test('shares a write among the turns of a short time, but tells a single change at once', async () => {
     await using fixture = createCacheFixture({ flushMs: 10 });
     await fixture.start();

@@ -40,6 +40,7 @@ export async function watchEndpoint(
     () =>
       cacheOf(deps, resource).watch(options, watching.encoder, watching.pass?.(relay.source) ?? relay.source),
     deps,
+    (status) => relay.fail(watching.error(status)),
   );
   const timer = deps.clock.setTimer(end, timeoutOf(query));
   function close(): void {
@@ -76,12 +77,24 @@ function timeoutOf(query: URLSearchParams): number {
   return seconds > 0 ? seconds * 1000 : WATCH_TIMEOUT_MS * (1 + Math.random());
 }
 
-/** @throws StatusError Expired: told before the stream begins */
-function beginWatch(begin: () => Watch, { cache }: EndpointDeps): Watch {
+const OVER: Watch = { close: () => undefined, finish: () => undefined };
+
+/** Begins the watch. A revision that is too old is reported within the stream, as upstream does since it watches a
+ *  cache: clients look for it there. Whatever else is in the way is reported in place of the stream.
+ *  @throws StatusError ServiceUnavailable */
+function beginWatch(
+  begin: () => Watch,
+  { cache }: EndpointDeps,
+  onExpired: (status: object) => void,
+): Watch {
   try {
     return begin();
   } catch (thrown) {
-    throw thrown instanceof CacheError ? watchStatusOf(thrown, cache.revision) : thrown;
+    if (!(thrown instanceof CacheError)) throw thrown;
+    const status = watchStatusOf(thrown, cache.revision);
+    if (thrown.reason !== 'expired') throw status;
+    onExpired(status.toStatus());
+    return OVER;
   }
 }
 
@@ -89,6 +102,8 @@ interface Relay {
   readonly source: ByteSink;
   attach(sink: StreamSink): void;
   end(): void;
+  /** Ends with one last event. */
+  fail(event: Buffer): void;
 }
 
 /** Holds what comes before the response has begun. */
@@ -104,13 +119,14 @@ function createRelay(errorEvent: (reason: 'expired' | 'unavailable') => Buffer):
     ended = true;
     target?.end();
   };
+  const fail = (event: Buffer): void => {
+    write(event);
+    end();
+  };
   return {
     source: {
       write,
-      end(reason) {
-        write(errorEvent(reason));
-        end();
-      },
+      end: (reason) => fail(errorEvent(reason)),
       drained: () => target?.drained?.(),
     },
     attach(sink) {
@@ -119,6 +135,7 @@ function createRelay(errorEvent: (reason: 'expired' | 'unavailable') => Buffer):
       if (ended) sink.end();
     },
     end,
+    fail,
   };
 }
 

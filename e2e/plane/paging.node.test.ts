@@ -1,7 +1,9 @@
 /** Lists in pages. Document 1, 4.4, 7 and 8. */
+import { gunzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { WebSocket } from 'ws';
 import { eventually } from '../../testing/wait.ts';
-import { type Body, configMap, type Plane, usePlane } from './support.ts';
+import { type Body, configMap, type Plane, type Reply, usePlane } from './support.ts';
 
 const namesOf = ({ items }: Body): readonly (string | undefined)[] =>
   items.map(({ metadata }) => metadata.name);
@@ -142,13 +144,58 @@ describe('history that is over', () => {
     expect(notOlder.status).toBe(200);
   });
 
-  test('a watch from a version that is no longer kept is 410', async () => {
-    const path = await fill(plane, 2);
-    const { resourceVersion } = (await age(path)).metadata;
-    const answer = await eventually(async () => {
-      const found = await plane.get(`${path}?watch=1&timeoutSeconds=1&resourceVersion=${resourceVersion}`);
-      return found.status === 410 && found;
+  describe('a watch from a version that is no longer kept is 200 with an ERROR event of 410', () => {
+    const EXPIRED = { kind: 'Status', status: 'Failure', reason: 'Expired', code: 410 };
+    const expired = { type: 'ERROR', object: EXPIRED };
+    const domain = plane.words.apiGroupDomain;
+
+    /** The path of a watch that has expired. */
+    async function expiredWatch(): Promise<string> {
+      const path = await fill(plane, 2);
+      const { resourceVersion } = (await age(path)).metadata;
+      const watch = `${path}?watch=1&timeoutSeconds=1&resourceVersion=${resourceVersion}`;
+      await eventually(async () => (await plane.get(watch)).text.includes('ERROR'));
+      return watch;
+    }
+
+    test('over HTTP, in every form', async () => {
+      const watch = await expiredWatch();
+      const ask = async (accept: string): Promise<Reply> => {
+        const reply = await plane.get(watch, { accept });
+        expect(reply.status, accept).toBe(200);
+        return reply;
+      };
+      const asTable = `application/json;as=Table;g=meta.${domain};v=v1`;
+      const asPartial = `application/json;as=PartialObjectMetadata;g=meta.${domain};v=v1`;
+      for (const accept of ['application/json', asTable, asPartial]) {
+        expect(JSON.parse((await ask(accept)).text), accept).toMatchObject(expired);
+      }
+      const yaml = await ask('application/yaml');
+      expect(yaml.text).toMatch(/type: ERROR[^]*code: 410/);
+      const { bytes } = await ask(`${plane.words.protobufContentType};stream=watch`);
+      const frame = bytes.subarray(4);
+      expect(bytes.readUInt32BE(0)).toBe(frame.length);
+      expect(frame.subarray(0, 7).toString('latin1')).toBe('\x0a\x05ERROR');
+      const object = frame.subarray(frame.indexOf('6b387300', 'hex'));
+      expect(plane.protobuf.decode(object, { apiVersion: 'v1', kind: 'Status' })).toMatchObject(EXPIRED);
+      const packed = await plane.get(watch, { 'accept-encoding': 'gzip' });
+      expect(packed).toMatchObject({ status: 200, headers: { 'content-encoding': 'gzip' } });
+      expect(JSON.parse(gunzipSync(packed.bytes).toString())).toMatchObject(expired);
     });
-    expect(answer.body).toMatchObject({ kind: 'Status', reason: 'Expired', code: 410 });
+
+    test('over a WebSocket', async () => {
+      const watch = await expiredWatch();
+      const socket = new WebSocket(
+        `${plane.server.url.replace('https', 'wss')}${watch}`,
+        plane.server.credentials(),
+      );
+      const frames: string[] = [];
+      socket.on('message', (data: Buffer) => frames.push(data.toString()));
+      await new Promise((resolve, reject) => {
+        socket.on('error', reject);
+        socket.on('close', resolve);
+      });
+      expect(frames.map((frame): unknown => JSON.parse(frame))).toMatchObject([expired]);
+    });
   });
 });

@@ -31,6 +31,19 @@ describe('watch', () => {
     expect(event).toEqual({ type: 'ADDED', object: body });
   });
 
+  test('what happens after the headers are there is told change by change', async () => {
+    const path = await collection();
+    for (const query of ['watch=1', 'watch=1&resourceVersion=0']) {
+      const name = `a-${query.length}`;
+      await using stream = await plane.watch(`${path}?${query}&fieldSelector=metadata.name=${name}`);
+      await plane.post(path, configMap(name));
+      await plane.put(`${path}/${name}`, configMap(name, '2'));
+      await plane.delete(`${path}/${name}`);
+      const expected = ['ADDED', 'MODIFIED', 'DELETED'].map((type) => `${type} ${name}`);
+      expect(await stream.take(3)).toEqual(expected);
+    }
+  });
+
   test('creations, changes and deletions are ADDED, MODIFIED and DELETED, in order', async () => {
     const path = await collection();
     await using stream = await plane.watch(`${path}?watch=1&resourceVersion=${await plane.revision()}`);
