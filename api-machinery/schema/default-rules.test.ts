@@ -231,32 +231,46 @@ const AUTOSCALING: Readonly<Record<string, Case>> = {
     expected: { spec: { targetCPUUtilizationPercentage: 80 } },
     untouched: [{ metadata: { annotations: { [metricsKey]: '[{}]' } }, spec: {} }],
   },
-  'autoscaling/v2.HorizontalPodAutoscaler spec.metrics empty': {
+  'autoscaling/v2beta1.HorizontalPodAutoscaler spec.metrics empty': {
     given: { spec: { metrics: [] } },
-    expected: { spec: { metrics: [cpu] } },
+    expected: {
+      spec: { metrics: [{ type: 'Resource', resource: { name: 'cpu', targetAverageUtilization: 80 } }] },
+    },
     untouched: [{ spec: { metrics: [{ type: 'Pods' }] } }],
   },
-  'autoscaling/v2.HorizontalPodAutoscaler spec.behavior.scaleUp behavior set; filled per member': {
-    given: { spec: { behavior: { scaleUp: { selectPolicy: 'Min' } } } },
-    expected: {
-      spec: {
-        behavior: {
-          scaleUp: {
-            stabilizationWindowSeconds: 0,
-            selectPolicy: 'Min',
-            policies: [{ type: 'Pods', value: 4, periodSeconds: 15 }, percent],
+  ...Object.fromEntries(['v2', 'v2beta2'].flatMap((version) => Object.entries(autoscalerCases(version)))),
+};
+
+function autoscalerCases(version: string): Readonly<Record<string, Case>> {
+  const kind = `autoscaling/${version}.HorizontalPodAutoscaler`;
+  return {
+    [`${kind} spec.metrics empty`]: {
+      given: { spec: { metrics: [] } },
+      expected: { spec: { metrics: [cpu] } },
+      untouched: [{ spec: { metrics: [{ type: 'Pods' }] } }],
+    },
+    [`${kind} spec.behavior.scaleUp behavior set; filled per member`]: {
+      given: { spec: { behavior: { scaleUp: { selectPolicy: 'Min' } } } },
+      expected: {
+        spec: {
+          behavior: {
+            scaleUp: {
+              stabilizationWindowSeconds: 0,
+              selectPolicy: 'Min',
+              policies: [{ type: 'Pods', value: 4, periodSeconds: 15 }, percent],
+            },
           },
         },
       },
+      untouched: [{ spec: {} }],
     },
-    untouched: [{ spec: {} }],
-  },
-  'autoscaling/v2.HorizontalPodAutoscaler spec.behavior.scaleDown behavior set; filled per member': {
-    given: { spec: { behavior: {} } },
-    expected: { spec: { behavior: { scaleDown: { selectPolicy: 'Max', policies: [percent] } } } },
-    untouched: [{ spec: {} }],
-  },
-};
+    [`${kind} spec.behavior.scaleDown behavior set; filled per member`]: {
+      given: { spec: { behavior: {} } },
+      expected: { spec: { behavior: { scaleDown: { selectPolicy: 'Max', policies: [percent] } } } },
+      untouched: [{ spec: {} }],
+    },
+  };
+}
 
 const { apiGroupDomain } = VOCABULARIES.plat;
 const NET = `networking.${apiGroupDomain}/v1`;

@@ -123,6 +123,8 @@ describe('/apis', () => {
       versions: [
         { groupVersion: 'autoscaling/v2', version: 'v2' },
         { groupVersion: 'autoscaling/v1', version: 'v1' },
+        { groupVersion: 'autoscaling/v2beta2', version: 'v2beta2' },
+        { groupVersion: 'autoscaling/v2beta1', version: 'v2beta1' },
       ],
       preferredVersion: { groupVersion: 'autoscaling/v2', version: 'v2' },
     });
@@ -271,7 +273,7 @@ describe('groups of other servers', () => {
     site.extras = [{ group: 'batch', versions: ['v1', 'v2'], resources: { v2: [] } }];
     expect(site.json('/apis/batch')).toMatchObject({
       preferredVersion: { version: 'v2' },
-      versions: [{ version: 'v2' }, { version: 'v1' }],
+      versions: [{ version: 'v2' }, { version: 'v1' }, { version: 'v1beta1' }],
     });
   });
 });

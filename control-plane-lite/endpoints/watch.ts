@@ -82,11 +82,7 @@ const OVER: Watch = { close: () => undefined, finish: () => undefined };
 /** Begins the watch. A revision that is too old is reported within the stream, as upstream does since it watches a
  *  cache: clients look for it there. Whatever else is in the way is reported in place of the stream.
  *  @throws StatusError ServiceUnavailable */
-function beginWatch(
-  begin: () => Watch,
-  { cache }: EndpointDeps,
-  onExpired: (status: object) => void,
-): Watch {
+function beginWatch(begin: () => Watch, { cache }: EndpointDeps, onExpired: (status: object) => void): Watch {
   try {
     return begin();
   } catch (thrown) {

@@ -1,11 +1,12 @@
 /** Versions: which are served, and objects going from one to another without loss. Document 1, 9.1 to 9.3. */
 import { describe, expect, test } from 'vitest';
-import { type Json, usePlane } from './support.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { type Json, usePlane, VOCABULARY_NAMES } from './support.ts';
 
 describe('--runtime-config', () => {
   const plane = usePlane('plat', [
     '--runtime-config=batch/v1=false,autoscaling/v2/horizontalpodautoscalers=false',
-    '--runtime-config=policy/v1beta1=false',
+    '--runtime-config=policy/v1beta1=false,batch/v1beta1=false',
   ]);
 
   test.each<[string, number]>([
@@ -143,3 +144,215 @@ describe('an object in several versions', () => {
     });
   });
 });
+
+/** An object with everything that differs between the versions of its kind, in the version that is stored. */
+interface Sample {
+  readonly group: string;
+  readonly plural: string;
+  readonly namespaced: boolean;
+  /** The stored one first. */
+  readonly versions: readonly string[];
+  readonly object: Json;
+  /** What an older version shows of it. */
+  readonly shown?: Readonly<Record<string, Json>>;
+}
+
+const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: 'a' };
+const selector = { matchLabels: { a: 'b' } };
+const resource = (name: string, target: Json): Json => ({ type: 'Resource', resource: { name, target } });
+const metrics = [
+  resource('memory', { type: 'AverageValue', averageValue: '100Mi' }),
+  {
+    type: 'Pods',
+    pods: { metric: { name: 'p', selector }, target: { type: 'AverageValue', averageValue: '5' } },
+  },
+  {
+    type: 'Object',
+    object: {
+      describedObject: { kind: 'Service', name: 's' },
+      metric: { name: 'o' },
+      target: { type: 'Value', value: '7' },
+    },
+  },
+  {
+    type: 'External',
+    external: { metric: { name: 'e', selector }, target: { type: 'AverageValue', averageValue: '9' } },
+  },
+  // Last, where version 1 puts it.
+  resource('cpu', { type: 'Utilization', averageUtilization: 70 }),
+];
+
+const samples = ({ domain }: { readonly domain: string }): Readonly<Record<string, Sample>> => ({
+  'a CronJob': {
+    group: 'batch',
+    plural: 'cronjobs',
+    namespaced: true,
+    versions: ['v1', 'v1beta1'],
+    object: {
+      spec: {
+        schedule: '* * * * *',
+        suspend: true,
+        jobTemplate: {
+          metadata: { labels: { a: 'b' } },
+          spec: {
+            template: { spec: { restartPolicy: 'Never', containers: [{ name: 'c', image: 'i:1' }] } },
+          },
+        },
+      },
+    },
+  },
+  'an EndpointSlice': {
+    group: 'discovery',
+    plural: 'endpointslices',
+    namespaced: true,
+    versions: ['v1', 'v1beta1'],
+    object: {
+      addressType: 'IPv4',
+      endpoints: [
+        {
+          addresses: ['10.0.0.1'],
+          conditions: { ready: true },
+          nodeName: 'n1',
+          zone: 'z1',
+          hints: { forZones: [{ name: 'z2' }] },
+        },
+        { addresses: ['10.0.0.2'], conditions: {} },
+      ],
+      ports: [{ name: 'http', protocol: 'TCP', port: 80 }],
+    },
+    shown: {
+      v1beta1: {
+        endpoints: [
+          {
+            nodeName: 'n1',
+            topology: { [`topology.${domain}/zone`]: 'z1' },
+            hints: { forZones: [{ name: 'z2' }] },
+          },
+          { addresses: ['10.0.0.2'] },
+        ],
+      },
+    },
+  },
+  'an Event': {
+    group: 'events',
+    plural: 'events',
+    namespaced: true,
+    versions: ['v1', 'v1beta1'],
+    object: {
+      eventTime: '2026-01-01T00:00:00.000000Z',
+      reportingController: 'example.com/c',
+      reportingInstance: 'i',
+      action: 'Start',
+      reason: 'Started',
+      type: 'Normal',
+      note: 'text',
+      series: { count: 2, lastObservedTime: '2026-01-01T00:00:01.000000Z' },
+    },
+    shown: { v1beta1: { note: 'text', series: { count: 2 } } },
+  },
+  'a RuntimeClass': {
+    group: 'node',
+    plural: 'runtimeclasses',
+    namespaced: false,
+    versions: ['v1', 'v1beta1'],
+    object: { handler: 'h', overhead: { podFixed: { cpu: '10m' } } },
+    shown: { v1beta1: { handler: 'h' } },
+  },
+  'a HorizontalPodAutoscaler': {
+    group: 'autoscaling',
+    plural: 'horizontalpodautoscalers',
+    namespaced: true,
+    versions: ['v2', 'v1', 'v2beta2', 'v2beta1'],
+    object: {
+      spec: {
+        scaleTargetRef,
+        minReplicas: 2,
+        maxReplicas: 5,
+        metrics,
+        behavior: { scaleDown: { stabilizationWindowSeconds: 60 } },
+      },
+    },
+    shown: {
+      v2beta2: { spec: { metrics } },
+      v2beta1: {
+        metadata: {
+          annotations: { [`autoscaling.alpha.${domain}/behavior`]: expect.stringContaining('60') },
+        },
+        spec: {
+          metrics: [
+            { type: 'Resource', resource: { name: 'memory', targetAverageValue: '100Mi' } },
+            { type: 'Pods', pods: { metricName: 'p', selector, targetAverageValue: '5' } },
+            { type: 'Object', object: { target: { name: 's' }, metricName: 'o', targetValue: '7' } },
+            {
+              type: 'External',
+              external: { metricName: 'e', metricSelector: selector, targetAverageValue: '9' },
+            },
+            { type: 'Resource', resource: { name: 'cpu', targetAverageUtilization: 70 } },
+          ],
+        },
+      },
+    },
+  },
+  'a FlowSchema': {
+    group: 'flowcontrol.apiserver',
+    plural: 'flowschemas',
+    namespaced: false,
+    versions: ['v1beta2', 'v1beta1'],
+    object: { spec: { priorityLevelConfiguration: { name: 'global' }, matchingPrecedence: 500 } },
+    shown: { v1beta1: { spec: { matchingPrecedence: 500 } } },
+  },
+  'a PriorityLevelConfiguration': {
+    group: 'flowcontrol.apiserver',
+    plural: 'prioritylevelconfigurations',
+    namespaced: false,
+    versions: ['v1beta2', 'v1beta1'],
+    object: { spec: { type: 'Limited', limited: { limitResponse: { type: 'Queue', queuing: {} } } } },
+    shown: { v1beta1: { spec: { limited: { limitResponse: { queuing: { queues: 64 } } } } } },
+  },
+});
+
+describe.each(VOCABULARY_NAMES)(
+  'an object of a kind with beta versions, in the words of %s',
+  (vocabulary) => {
+    const plane = usePlane(vocabulary);
+    const all = Object.entries(samples(VOCABULARIES[vocabulary]));
+
+    test.each(all)('%s is the same in every version that is served', async (_, sample) => {
+      const { group, plural, namespaced, versions, object, shown = {} } = sample;
+      const [stored = '', ...older] = versions;
+      const namespace = namespaced ? ((await plane.namespace()).split('/').at(-1) ?? '') : '';
+      const rest = namespaced ? `namespaces/${namespace}/${plural}` : plural;
+      const at = (version: string): string =>
+        group === 'batch' || group === 'autoscaling'
+          ? `/apis/${group}/${version}/${rest}`
+          : plane.path(`${group}/${version}`, rest);
+      const regarding = plural === 'events' ? { regarding: { kind: 'Pod', namespace, name: 'p' } } : {};
+      const made = await plane.post(at(stored), { metadata: { name: 'a' }, ...object, ...regarding });
+      expect(made.status, made.text).toBe(201);
+      for (const version of older) {
+        const path = `${at(version)}/a`;
+        const seen = await plane.get(path);
+        expect(seen.headers['warning'] !== undefined, version).toBe(version !== 'v1');
+        expect(seen.body, version).toMatchObject(shown[version] ?? {});
+        // Nothing changes when an older client reads and writes, and nothing is lost.
+        const { resourceVersion } = (await plane.put(path, seen.body)).body.metadata;
+        expect(resourceVersion, version).toBe(made.body.metadata.resourceVersion);
+        const bytes = (await plane.get(path, { accept: plane.words.protobufContentType })).bytes;
+        expect(plane.protobuf.decode(bytes), version).toMatchObject(shown[version] ?? {});
+        const accept = `application/json;as=Table;g=meta.${plane.words.apiGroupDomain};v=v1`;
+        const [row, storedRow] = await Promise.all(
+          [version, stored].map(async (each) => (await plane.get(`${at(each)}/a`, { accept })).body.rows[0]),
+        );
+        expect(row?.cells.slice(0, -1), version).toEqual(storedRow?.cells.slice(0, -1));
+        const twin = {
+          ...seen.body,
+          metadata: { name: `twin-${version}`, annotations: seen.body.metadata.annotations },
+        };
+        expect((await plane.post(at(version), { ...twin, status: undefined })).status, version).toBe(201);
+        const { apiVersion, kind, metadata, ...content } = (await plane.get(`${at(stored)}/twin-${version}`))
+          .body;
+        expect(content, version).toMatchObject(object);
+      }
+    });
+  },
+);

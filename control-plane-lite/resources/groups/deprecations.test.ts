@@ -19,9 +19,38 @@ describe('deprecations', () => {
       'csistoragecapacities',
       `storage.${apiGroupDomain}/v1beta1 CSIStorageCapacity is deprecated in v1.24+, unavailable in v1.27+; use storage.${apiGroupDomain}/v1 CSIStorageCapacity`,
     ],
+    [
+      'cronjobs',
+      'batch/v1beta1 CronJob is deprecated in v1.21+, unavailable in v1.25+; use batch/v1 CronJob',
+    ],
+    [
+      'endpointslices',
+      `discovery.${apiGroupDomain}/v1beta1 EndpointSlice is deprecated in v1.21+, unavailable in v1.25+; use discovery.${apiGroupDomain}/v1 EndpointSlice`,
+    ],
+    [
+      'runtimeclasses',
+      `node.${apiGroupDomain}/v1beta1 RuntimeClass is deprecated in v1.22+, unavailable in v1.25+`,
+    ],
+    [
+      'flowschemas',
+      `flowcontrol.apiserver.${apiGroupDomain}/v1beta1 FlowSchema is deprecated in v1.23+, unavailable in v1.26+; use flowcontrol.apiserver.${apiGroupDomain}/v1beta2 FlowSchema`,
+    ],
   ])('%s', (resource, expected) => {
     const found = deprecations(VOCABULARIES.kubernetes).filter((entry) => entry.resource === resource);
     expect(found.map(deprecationWarning)).toEqual([expected]);
+  });
+
+  it('has every beta version that is served, but the one whose time comes in a later release', () => {
+    const named = new Set(
+      deprecations(VOCABULARIES.plat).map(
+        ({ group, version, resource }) => `${group}/${version}/${resource}`,
+      ),
+    );
+    const betas = builtinFacts(VOCABULARIES.plat)
+      .map(({ info }) => `${info.group}/${info.version}/${info.plural}`)
+      .filter((name) => /\/v\d+beta\d+\//.test(name));
+    expect(betas.filter((name) => !named.has(name)).every((name) => name.includes('/v1beta2/'))).toBe(true);
+    expect(betas.length).toBeGreaterThan(10);
   });
 
   it.each(['plat', 'kubernetes'] as const)('names resources that are served (%s)', (name) => {

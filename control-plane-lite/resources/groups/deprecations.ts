@@ -29,7 +29,25 @@ interface Fact extends Omit<Deprecation, 'group' | 'replacement'> {
 }
 
 const release = (minor: number): Release => ({ major: 1, minor });
-const STORAGE = `storage.${VOCABULARIES.plat.apiGroupDomain}`;
+const DOMAIN = VOCABULARIES.plat.apiGroupDomain;
+const STORAGE = `storage.${DOMAIN}`;
+const FLOW_CONTROL = `flowcontrol.apiserver.${DOMAIN}`;
+
+/** A beta version, and the version of its group that upstream names in its place, if it names one. */
+const beta = (
+  [group, version, resource, kind]: readonly [string, string, string, string],
+  since: number,
+  removedIn: number,
+  replacement?: string,
+): Fact => ({
+  group,
+  version,
+  resource,
+  kind,
+  since: release(since),
+  removedIn: release(removedIn),
+  ...(replacement !== undefined && { replacedBy: [group, replacement] }),
+});
 
 const FACTS: readonly Fact[] = [
   {
@@ -65,6 +83,19 @@ const FACTS: readonly Fact[] = [
     removedIn: release(27),
     replacedBy: [STORAGE, 'v1'],
   },
+  beta(['batch', 'v1beta1', 'cronjobs', 'CronJob'], 21, 25, 'v1'),
+  beta([`discovery.${DOMAIN}`, 'v1beta1', 'endpointslices', 'EndpointSlice'], 21, 25, 'v1'),
+  beta([`node.${DOMAIN}`, 'v1beta1', 'runtimeclasses', 'RuntimeClass'], 22, 25),
+  beta([`events.${DOMAIN}`, 'v1beta1', 'events', 'Event'], 22, 25),
+  beta(['autoscaling', 'v2beta1', 'horizontalpodautoscalers', 'HorizontalPodAutoscaler'], 22, 25, 'v2'),
+  beta(['autoscaling', 'v2beta2', 'horizontalpodautoscalers', 'HorizontalPodAutoscaler'], 23, 26, 'v2'),
+  beta([FLOW_CONTROL, 'v1beta1', 'flowschemas', 'FlowSchema'], 23, 26, 'v1beta2'),
+  beta(
+    [FLOW_CONTROL, 'v1beta1', 'prioritylevelconfigurations', 'PriorityLevelConfiguration'],
+    23,
+    26,
+    'v1beta2',
+  ),
 ];
 
 /** All deprecated resources, in the words of a vocabulary. */

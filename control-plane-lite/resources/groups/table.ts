@@ -17,18 +17,20 @@ import { replicaSet } from './apps/replica-set.ts';
 import { statefulSet } from './apps/stateful-set.ts';
 import { horizontalPodAutoscaler } from './autoscaling/horizontal-pod-autoscaler.ts';
 import { horizontalPodAutoscalerV1 } from './autoscaling/horizontal-pod-autoscaler-v1.ts';
+import { horizontalPodAutoscalerV2beta1 } from './autoscaling/horizontal-pod-autoscaler-v2beta1.ts';
 import { cronJob } from './batch/cron-job.ts';
 import { job } from './batch/job.ts';
 import { certificateSigningRequest } from './certificates/certificate-signing-request.ts';
 import { lease } from './coordination/lease.ts';
-import { endpointSlice } from './discovery/endpoint-slice.ts';
-import { event } from './events/event.ts';
+import { endpointSlice, endpointSliceV1beta1 } from './discovery/endpoint-slice.ts';
+import { event, eventV1beta1 } from './events/event.ts';
 import { flowSchema } from './flowcontrol/flow-schema.ts';
 import { priorityLevelConfiguration } from './flowcontrol/priority-level.ts';
 import { createIngress } from './networking/ingress.ts';
 import { ingressClass } from './networking/ingress-class.ts';
 import { networkPolicy } from './networking/network-policy.ts';
 import { runtimeClass } from './node/runtime-class.ts';
+import { olderVersion } from './older-version.ts';
 import { podDisruptionBudget, podDisruptionBudgetV1beta1 } from './policy/pod-disruption-budget.ts';
 import { podSecurityPolicy } from './policy/pod-security-policy.ts';
 import { clusterRole } from './rbac/cluster-role.ts';
@@ -71,10 +73,27 @@ function workloads(vocabulary: Vocabulary): KindTable {
       StatefulSet: warning(statefulSet),
     }),
     ...keyed('batch/v1', { CronJob: warning(cronJob), Job: warning(job) }),
+    ...keyed('batch/v1beta1', {
+      CronJob: olderVersion(
+        warning(cronJob),
+        { group: 'batch', version: 'v1beta1', stored: 'v1' },
+        vocabulary,
+      ),
+    }),
     ...keyed('autoscaling/v1', {
       HorizontalPodAutoscaler: horizontalPodAutoscalerV1(vocabulary, horizontalPodAutoscaler),
     }),
     ...keyed('autoscaling/v2', { HorizontalPodAutoscaler: horizontalPodAutoscaler }),
+    ...keyed('autoscaling/v2beta1', {
+      HorizontalPodAutoscaler: horizontalPodAutoscalerV2beta1(vocabulary, horizontalPodAutoscaler),
+    }),
+    ...keyed('autoscaling/v2beta2', {
+      HorizontalPodAutoscaler: olderVersion(
+        horizontalPodAutoscaler,
+        { group: 'autoscaling', version: 'v2beta2', stored: 'v2' },
+        vocabulary,
+      ),
+    }),
     ...keyed('policy/v1', { PodDisruptionBudget: podDisruptionBudget }),
     ...keyed('policy/v1beta1', {
       PodDisruptionBudget: podDisruptionBudgetV1beta1(vocabulary),
@@ -87,13 +106,22 @@ function cluster(vocabulary: Vocabulary): KindTable {
   return {
     ...keyed(`coordination.${DOMAIN}/v1`, { Lease: lease }),
     ...keyed(`discovery.${DOMAIN}/v1`, { EndpointSlice: endpointSlice }),
+    ...keyed(`discovery.${DOMAIN}/v1beta1`, { EndpointSlice: endpointSliceV1beta1(vocabulary) }),
     ...keyed(`events.${DOMAIN}/v1`, { Event: event(vocabulary) }),
+    ...keyed(`events.${DOMAIN}/v1beta1`, { Event: eventV1beta1(vocabulary) }),
     ...keyed(`networking.${DOMAIN}/v1`, {
       Ingress: createIngress(vocabulary),
       IngressClass: ingressClass,
       NetworkPolicy: networkPolicy,
     }),
     ...keyed(`node.${DOMAIN}/v1`, { RuntimeClass: runtimeClass }),
+    ...keyed(`node.${DOMAIN}/v1beta1`, {
+      RuntimeClass: olderVersion(
+        runtimeClass,
+        { group: 'node', hasDomain: true, version: 'v1beta1', stored: 'v1' },
+        vocabulary,
+      ),
+    }),
     ...keyed(`scheduling.${DOMAIN}/v1`, { PriorityClass: priorityClass }),
     ...keyed(`storage.${DOMAIN}/v1`, {
       CSIDriver: csiDriver,
@@ -103,6 +131,25 @@ function cluster(vocabulary: Vocabulary): KindTable {
       VolumeAttachment: volumeAttachment,
     }),
     ...keyed(`storage.${DOMAIN}/v1beta1`, { CSIStorageCapacity: csiStorageCapacityV1beta1(vocabulary) }),
+  };
+}
+
+function flowControl(vocabulary: Vocabulary): KindTable {
+  const older = (entry: KindEntry): KindEntry =>
+    olderVersion(
+      entry,
+      { group: 'flowcontrol.apiserver', hasDomain: true, version: 'v1beta1', stored: 'v1beta2' },
+      vocabulary,
+    );
+  return {
+    ...keyed(`flowcontrol.apiserver.${DOMAIN}/v1beta2`, {
+      FlowSchema: flowSchema,
+      PriorityLevelConfiguration: priorityLevelConfiguration,
+    }),
+    ...keyed(`flowcontrol.apiserver.${DOMAIN}/v1beta1`, {
+      FlowSchema: older(flowSchema),
+      PriorityLevelConfiguration: older(priorityLevelConfiguration),
+    }),
   };
 }
 
@@ -124,10 +171,7 @@ function server(deps: GroupKindsDeps): KindTable {
       SubjectAccessReview: subjectAccessReview,
     }),
     ...keyed(`certificates.${DOMAIN}/v1`, { CertificateSigningRequest: certificateSigningRequest }),
-    ...keyed(`flowcontrol.apiserver.${DOMAIN}/v1beta2`, {
-      FlowSchema: flowSchema,
-      PriorityLevelConfiguration: priorityLevelConfiguration,
-    }),
+    ...flowControl(deps.vocabulary),
     ...keyed(`rbac.authorization.${DOMAIN}/v1`, {
       ClusterRole: clusterRole,
       ClusterRoleBinding: clusterRoleBinding,

@@ -37,8 +37,8 @@ function setAnnotation(draft: ApiObject, key: string, value: readonly unknown[] 
   draft.metadata.annotations = { ...draft.metadata.annotations, [key]: JSON.stringify(value) };
 }
 
-/** Without the annotations that stand for fields. */
-function dropKept(draft: ApiObject, vocabulary: Vocabulary): void {
+/** Removes the annotations that stand for fields. */
+export function dropKept(draft: ApiObject, vocabulary: Vocabulary): void {
   const keys = new Set(KEPT.map((kept) => keyOf(vocabulary, kept)));
   const { annotations } = draft.metadata;
   if (annotations === undefined || !Object.keys(annotations).some((key) => keys.has(key))) return;
@@ -67,6 +67,23 @@ function parseJson(text: string): unknown {
   }
 }
 
+/** The behavior, in versions without a field for it. */
+export function readBehavior(
+  draft: ApiObject,
+  vocabulary: Vocabulary,
+): v2.HorizontalPodAutoscalerBehavior | undefined {
+  const typeRef = 'autoscaling/v2.HorizontalPodAutoscalerBehavior';
+  return readKept<v2.HorizontalPodAutoscalerBehavior>(draft, keyOf(vocabulary, 'behavior'), typeRef)?.[0];
+}
+
+export function keepBehavior(
+  draft: ApiObject,
+  vocabulary: Vocabulary,
+  behavior: v2.HorizontalPodAutoscalerBehavior | undefined,
+): void {
+  setAnnotation(draft, keyOf(vocabulary, 'behavior'), behavior);
+}
+
 function specToV1(draft: ApiObject, vocabulary: Vocabulary): void {
   const spec = typed<V2>(draft).spec;
   if (spec === undefined) return;
@@ -75,7 +92,7 @@ function specToV1(draft: ApiObject, vocabulary: Vocabulary): void {
   const others = metrics.filter((_, position) => position !== index).map(metricToV1);
   const percentage = metrics[index]?.resource?.target.averageUtilization;
   setAnnotation(draft, keyOf(vocabulary, 'metrics'), others);
-  setAnnotation(draft, keyOf(vocabulary, 'behavior'), behavior);
+  keepBehavior(draft, vocabulary, behavior);
   draft['spec'] = {
     ...rest,
     ...(percentage !== undefined && { targetCPUUtilizationPercentage: percentage }),
@@ -102,12 +119,7 @@ function specToV2(draft: ApiObject, vocabulary: Vocabulary): void {
   if (spec === undefined) return;
   const { targetCPUUtilizationPercentage: percentage, ...rest } = spec;
   const kept = readKept<v1.MetricSpec>(draft, keyOf(vocabulary, 'metrics'), 'autoscaling/v1.MetricSpec');
-  const typeRef = 'autoscaling/v2.HorizontalPodAutoscalerBehavior';
-  const behavior = readKept<v2.HorizontalPodAutoscalerBehavior>(
-    draft,
-    keyOf(vocabulary, 'behavior'),
-    typeRef,
-  );
+  const behavior = readBehavior(draft, vocabulary);
   const metrics = [
     ...(kept ?? []).map(metricToV2),
     ...(percentage === undefined ? [] : [cpuMetric(percentage)]),
@@ -115,7 +127,7 @@ function specToV2(draft: ApiObject, vocabulary: Vocabulary): void {
   draft['spec'] = {
     ...rest,
     metrics: metrics.length === 0 ? [cpuMetric(80)] : metrics,
-    ...(behavior?.[0] !== undefined && { behavior: behavior[0] }),
+    ...(behavior !== undefined && { behavior }),
   };
 }
 

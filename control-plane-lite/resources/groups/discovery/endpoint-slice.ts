@@ -1,4 +1,5 @@
-/** EndpointSlices. Source: discovery/v1. */
+/** EndpointSlices, stored in version 1. Version 1beta1 tells where an endpoint is by a map of labels, which version 1
+ *  only keeps for those who wrote it there. Source: discovery/v1, discovery/v1beta1. */
 import { isDeepStrictEqual } from 'node:util';
 import { ipFamilyOf, nonSpecialIpFaults } from '#api/meta/ip.ts';
 import {
@@ -9,10 +10,12 @@ import {
 } from '#api/meta/names.ts';
 import type { Endpoint, EndpointPort, EndpointSlice } from '#api/schema/gen/discovery-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
-import type { KindEntry } from '../../contract.ts';
+import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
+import type { ApiObject, Conversion, KindEntry } from '../../contract.ts';
 import { ageOf, UNSET } from '../../rows.ts';
+import { isMembers, type Members } from '../../view.ts';
 import { validateLabelMap } from '../conditions.ts';
-import { kindStrategy, validateImmutable } from '../kind.ts';
+import { type KindRules, kindStrategy, type Mutable, validateImmutable } from '../kind.ts';
 
 const MAX_ENDPOINTS = 1000;
 const MAX_ADDRESSES = 100;
@@ -49,8 +52,11 @@ function validateHints(faults: Faults, { hints }: Endpoint, path: string): void 
   }
 }
 
-function validateEndpoint(faults: Faults, endpoint: Endpoint, type: string, path: string): void {
-  const { addresses, hostname, nodeName, deprecatedTopology = {} } = endpoint;
+/** Either version's. */
+type AnyEndpoint = Endpoint & { readonly topology?: Readonly<Record<string, string>> };
+
+function validateEndpoint(faults: Faults, endpoint: AnyEndpoint, type: string, path: string): void {
+  const { addresses, hostname, nodeName, topology = {}, deprecatedTopology = topology } = endpoint;
   if (addresses.length === 0) faults.required(`${path}.addresses`, 'must contain at least 1 address');
   tooMany(faults, addresses.length, MAX_ADDRESSES, `${path}.addresses`);
   for (const [index, address] of addresses.entries()) {
@@ -99,29 +105,97 @@ function shortened(texts: readonly string[], most: number): string {
   return more > 0 ? `${texts.slice(0, most).join(',')} + ${more} more...` : texts.join(',');
 }
 
+const RULES: KindRules<EndpointSlice> = {
+  countsGeneration: true,
+  generationChanged: (object, old) => {
+    const { metadata, ...content } = object;
+    const { metadata: oldMetadata, ...before } = old;
+    return !isDeepStrictEqual(content, before) || !isDeepStrictEqual(metadata?.labels, oldMetadata?.labels);
+  },
+  validate(faults, { addressType, endpoints, ports = [] }) {
+    tooMany(faults, endpoints.length, MAX_ENDPOINTS, 'endpoints');
+    for (const [index, endpoint] of endpoints.slice(0, MAX_ENDPOINTS).entries()) {
+      validateEndpoint(faults, endpoint, addressType, `endpoints[${index}]`);
+    }
+    validatePorts(faults, ports);
+  },
+  validateUpdate: (faults, object, old) =>
+    validateImmutable(faults, object.addressType, old.addressType, 'addressType'),
+  row: (object, { nowMs }) => [
+    object.metadata?.name ?? '',
+    object.addressType,
+    portsCell(object.ports ?? []),
+    endpointsCell(object.endpoints),
+    ageOf(object, nowMs),
+  ],
+};
+
+/** Takes the map of labels off endpoints that are written in version 1. A node that was only named there, by a slice of
+ *  the older version, is still known after that. */
+function dropTopology(
+  draft: Mutable<EndpointSlice>,
+  old: EndpointSlice | undefined,
+  { labelHostname }: Vocabulary,
+): void {
+  const nodeIn = ({ deprecatedTopology }: Endpoint): string | undefined =>
+    deprecatedTopology?.[labelHostname];
+  if (old !== undefined && isDeepStrictEqual(draft.endpoints, old.endpoints)) return;
+  const known = new Set((old?.endpoints ?? []).map(nodeIn));
+  for (const endpoint of draft.endpoints) {
+    const node = nodeIn(endpoint);
+    if (endpoint.nodeName === undefined && node !== undefined && known.has(node)) endpoint.nodeName = node;
+    delete endpoint.deprecatedTopology;
+  }
+}
+
 export const endpointSlice: KindEntry = {
   strategy: kindStrategy<EndpointSlice>({
-    countsGeneration: true,
-    generationChanged: (object, old) => {
-      const { metadata, ...content } = object;
-      const { metadata: oldMetadata, ...before } = old;
-      return !isDeepStrictEqual(content, before) || !isDeepStrictEqual(metadata?.labels, oldMetadata?.labels);
-    },
-    validate(faults, { addressType, endpoints, ports = [] }) {
-      tooMany(faults, endpoints.length, MAX_ENDPOINTS, 'endpoints');
-      for (const [index, endpoint] of endpoints.slice(0, MAX_ENDPOINTS).entries()) {
-        validateEndpoint(faults, endpoint, addressType, `endpoints[${index}]`);
-      }
-      validatePorts(faults, ports);
-    },
-    validateUpdate: (faults, object, old) =>
-      validateImmutable(faults, object.addressType, old.addressType, 'addressType'),
-    row: (object, { nowMs }) => [
-      object.metadata?.name ?? '',
-      object.addressType,
-      portsCell(object.ports ?? []),
-      endpointsCell(object.endpoints),
-      ageOf(object, nowMs),
-    ],
+    ...RULES,
+    prepareForCreate: (draft, { vocabulary }) => dropTopology(draft, undefined, vocabulary),
+    prepareForUpdate: (draft, old, { vocabulary }) => dropTopology(draft, old, vocabulary),
   }),
 };
+
+/** An endpoint with the zone among its labels (1beta1), or in a member of its own (1). */
+function endpointTo(version: 'v1' | 'v1beta1', endpoint: Members, zoneLabel: string): Members {
+  if (version === 'v1beta1') {
+    const { deprecatedTopology, zone, ...rest } = endpoint;
+    const labels = isMembers(deprecatedTopology) ? deprecatedTopology : {};
+    const topology = typeof zone === 'string' ? { ...labels, [zoneLabel]: zone } : labels;
+    return Object.keys(topology).length === 0 ? rest : { ...rest, topology };
+  }
+  const { topology, ...rest } = endpoint;
+  if (!isMembers(topology)) return rest;
+  const { [zoneLabel]: zone, ...labels } = topology;
+  return {
+    ...rest,
+    ...(Object.keys(labels).length === 0 ? {} : { deprecatedTopology: labels }),
+    ...(zone === undefined ? {} : { zone }),
+  };
+}
+
+export function createSliceConversion({ apiGroupDomain, domain }: Vocabulary): Conversion {
+  const to =
+    (version: 'v1' | 'v1beta1') =>
+    (draft: ApiObject): ApiObject => {
+      const { endpoints } = draft;
+      draft.apiVersion = `discovery.${apiGroupDomain}/${version}`;
+      if (!Array.isArray(endpoints)) return draft;
+      const zoneLabel = `topology.${domain}/zone`;
+      draft['endpoints'] = endpoints.map((endpoint: unknown) =>
+        isMembers(endpoint) ? endpointTo(version, endpoint, zoneLabel) : endpoint,
+      );
+      return draft;
+    };
+  return { toStorage: to('v1'), fromStorage: to('v1beta1') };
+}
+
+export const endpointSliceV1beta1 = (vocabulary: Vocabulary): KindEntry => ({
+  strategy: kindStrategy<EndpointSlice>(RULES),
+  storedAs: {
+    group: `discovery.${VOCABULARIES.plat.apiGroupDomain}`,
+    version: 'v1',
+    conversion: createSliceConversion(vocabulary),
+  },
+  decidesInServed: true,
+});

@@ -75,7 +75,8 @@ describe('an event', () => {
   test.each<FaultRow>([
     ['its series', { series: { count: 2, lastObservedTime: '2026-11-21T11:59:50.000000Z' } }, []],
     ['its labels', { 'metadata.labels': { a: 'b' } }, []],
-    ['its note', { note: 'other' }, ['note Invalid']],
+    ['its note', { note: 'other' }, []],
+    ['its reason', { reason: 'Other' }, ['reason Invalid']],
     ['what it is about', { 'regarding.name': 'q' }, ['regarding Invalid']],
     ['its time and type', { eventTime: undefined, type: 'Warning' }, ['type Invalid', 'eventTime Invalid']],
   ])('changing %s', (_, changes, expected) => expect(updateFaultsOf(subject, changes)).toEqual(expected));
@@ -85,7 +86,7 @@ describe('an event', () => {
     expect(subject.entry.strategy.validate?.(older, contextWith())).toEqual([]);
   });
 
-  const conversion = createEventConversion(vocabulary);
+  const conversion = createEventConversion(vocabulary, 'v1');
   const inCore = async (changes = {}): Promise<ApiObject> =>
     conversion.toStorage(objectWith(subject, changes));
   const old = {
@@ -118,7 +119,7 @@ describe('an event', () => {
   });
 
   it('is named for the API group in the words of the server', async () => {
-    const upstream = createEventConversion(VOCABULARIES.kubernetes);
+    const upstream = createEventConversion(VOCABULARIES.kubernetes, 'v1');
     const { apiGroupDomain } = VOCABULARIES.kubernetes;
     expect(await upstream.fromStorage(await inCore())).toMatchObject({
       apiVersion: `events.${apiGroupDomain}/v1`,

@@ -1,11 +1,11 @@
-/** Events of the newer API. They are stored as those of the core group, which have other names for the same.
- *  Source: events/v1. */
+/** Events of the newer API. They are stored as those of the core group, which have other names for the same. Version
+ *  1beta1 has the members of version 1, and checks what the core group does. Source: events/v1, events/v1beta1. */
 import { qualifiedNameFaults } from '#api/meta/names.ts';
 import type { Event as CoreEvent } from '#api/schema/gen/core-v1.ts';
 import type { Event } from '#api/schema/gen/events-v1.ts';
 import type { Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
-import type { ApiObject, Cell, Conversion, KindEntry } from '../../contract.ts';
+import type { ApiObject, Cell, Conversion, KindEntry, StrategyContext } from '../../contract.ts';
 import { formatSince } from '../../rows.ts';
 import { kindStrategy, type RowContext, validateImmutable } from '../kind.ts';
 
@@ -41,10 +41,10 @@ function renamed(draft: ApiObject, names: ReadonlyMap<string, string>, apiVersio
 }
 
 /** Between events of this group and those of the core group, which are stored. */
-export function createEventConversion({ apiGroupDomain }: Vocabulary): Conversion {
+export function createEventConversion({ apiGroupDomain }: Vocabulary, version: 'v1' | 'v1beta1'): Conversion {
   return {
     toStorage: (draft) => renamed({ regarding: {}, ...draft }, TO_CORE, 'v1'),
-    fromStorage: (draft) => renamed(draft, FROM_CORE, `events.${apiGroupDomain}/v1`),
+    fromStorage: (draft) => renamed(draft, FROM_CORE, `events.${apiGroupDomain}/${version}`),
   };
 }
 
@@ -93,11 +93,10 @@ function validateNew(faults: Faults, event: Event): void {
   }
 }
 
-/** Only the series of an event goes on. */
+/** The series of an event goes on, and its text may be put right. */
 const UNCHANGING = [
   'regarding',
   'reason',
-  'note',
   'type',
   'eventTime',
   'action',
@@ -156,17 +155,27 @@ function eventRow(event: EitherEvent, { nowMs }: RowContext): readonly Cell[] {
   ];
 }
 
+const READ = kindStrategy<EitherEvent>({ selectableFields: SELECTABLE, row: eventRow });
+
+const validate = (faults: Faults, object: Event, { vocabulary }: StrategyContext): void =>
+  validateEvent(faults, object, vocabulary.systemNamespace);
+
 export const event = (vocabulary: Vocabulary): KindEntry => ({
   strategy: {
     ...kindStrategy<Event>({
       createOnUpdate: true,
-      validate: (faults, object, context) =>
-        validateEvent(faults, object, context.vocabulary.systemNamespace),
+      validate,
       validateCreate: validateNew,
       validateUpdate: validateChange,
     }),
-    ...kindStrategy<EitherEvent>({ selectableFields: SELECTABLE, row: eventRow }),
+    ...READ,
   },
-  storedAs: { group: '', version: 'v1', conversion: createEventConversion(vocabulary) },
+  storedAs: { group: '', version: 'v1', conversion: createEventConversion(vocabulary, 'v1') },
+  decidesInServed: true,
+});
+
+export const eventV1beta1 = (vocabulary: Vocabulary): KindEntry => ({
+  strategy: { ...kindStrategy<Event>({ createOnUpdate: true, validate }), ...READ },
+  storedAs: { group: '', version: 'v1', conversion: createEventConversion(vocabulary, 'v1beta1') },
   decidesInServed: true,
 });
