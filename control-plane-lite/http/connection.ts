@@ -17,6 +17,8 @@ export interface ConnectionInfo {
 export interface Connection extends ConnectionInfo {
   /** The newest answer on a connection of HTTP/1.1. */
   reply: ServerResponse | undefined;
+  /** Requests on a connection of HTTP/1.1 that wait for the answer to the one before them. */
+  waiting: number;
   /** It speaks another protocol now. */
   upgraded: boolean;
 }
@@ -43,6 +45,7 @@ function describeConnection(socket: Socket): Connection {
     certificate,
     intermediates: certificate === undefined ? [] : intermediatesOf(certificate),
     reply: undefined,
+    waiting: 0,
     upgraded: false,
   };
 }

@@ -183,7 +183,8 @@ export class UpgradeExchange implements Exchange {
     if (this.closed || this.begun || !(socket instanceof Socket)) return;
     const reply = new ServerResponse(message);
     reply.on('error', ignore);
-    reply.on('finish', () => socket.end());
+    // A client that does not end its side holds nothing.
+    reply.on('finish', () => socket.destroySoon());
     reply.assignSocket(socket);
     reply.writeHead(status, [...headers, 'Connection', 'close']);
     this.#reply = reply;

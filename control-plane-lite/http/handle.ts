@@ -5,7 +5,7 @@ import { type Authenticate, authenticationRequest, requireUser } from './authent
 import { type Authorize, attributesOf, refusalOf } from './authorization.ts';
 import type { ApiRequest, ApiResponse, BytesResponse, Handler } from './contract.ts';
 import type { InFlight } from './in-flight.ts';
-import { leaveSeat, type Passage, takeSeat } from './passage.ts';
+import { beginWork, endWork, goOn, openRecord, type Passage, takeSeat } from './passage.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import type { RequestState } from './request-state.ts';
 import type { Router } from './router.ts';
@@ -82,27 +82,26 @@ function routeTo(deps: HandleDeps, state: RequestState): ApiResponse | Promise<A
   }
 }
 
-/** The answer to a request.
+/** The answer to a request. After whatever is waited for it is looked whether the request is still to be answered.
  *  @throws StatusError where it is refused; whatever its handler throws */
 export async function handle(deps: HandleDeps, passage: Passage): Promise<ApiResponse> {
-  const { state } = passage;
-  await deps.sideBySide();
+  beginWork(passage);
   try {
-    await identify(deps, state);
-    const becoming = impersonate(deps, state);
+    await deps.sideBySide();
+    goOn(passage);
+    await identify(deps, passage.state);
+    goOn(passage);
+    const becoming = impersonate(deps, passage.state);
     if (becoming !== undefined) await becoming;
+    goOn(passage);
+    openRecord(passage, deps.audit);
+    const waiting = takeSeat(passage, deps.inFlight, deps.metrics);
+    if (waiting !== undefined) await waiting;
+    goOn(passage);
+    await permit(deps, passage);
+    goOn(passage);
+    return await routeTo(deps, passage.state);
   } finally {
-    passage.record = deps.audit?.begin(state);
-  }
-  const waiting = takeSeat(passage, deps.inFlight, deps.metrics);
-  if (waiting !== undefined) await waiting;
-  await permit(deps, passage);
-  if (state.abortReason !== undefined) throw state.abortReason;
-  passage.handling = true;
-  try {
-    return await routeTo(deps, state);
-  } finally {
-    passage.handling = false;
-    leaveSeat(passage, deps.inFlight);
+    endWork(passage, deps.inFlight);
   }
 }

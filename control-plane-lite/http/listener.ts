@@ -14,7 +14,7 @@ import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { DEFAULT_CIPHERS, type SecureContextOptions } from 'node:tls';
 import { createFramer } from './chunk-frames.ts';
-import { type ConnectionTable, createConnectionTable } from './connection.ts';
+import { type Connection, type ConnectionTable, createConnectionTable } from './connection.ts';
 import { createOpenSockets, type OpenSockets } from './drain.ts';
 import type { Exchange } from './exchange.ts';
 import { Http1Exchange, UpgradeExchange } from './exchange-http1.ts';
@@ -42,7 +42,7 @@ export interface ListenerOptions {
   readonly headTimeoutMs?: number;
   /** Idle connections are closed after this. Default 120 s. */
   readonly idleTimeoutMs?: number;
-  /** Streams at once on one connection of HTTP/2. Default 250. */
+  /** Streams at once on one connection of HTTP/2, and requests that wait on one of HTTP/1.1. Default 250. */
   readonly maxStreams?: number;
 }
 
@@ -160,7 +160,23 @@ function watchSession(session: ServerHttp2Session, idleTimeoutMs: number, state:
   if (state.draining) session.close();
 }
 
-function attach(server: Server | Http2SecureServer, deps: ListenerDeps, state: ServerState): void {
+/** Requests of one connection of HTTP/1.1 are worked on one after the other, so that one connection takes no more of
+ *  the server than one request does. */
+function awaitTurn(connection: Connection, reply: ServerResponse, most: number, begin: () => void): void {
+  connection.waiting += 1;
+  if (connection.waiting > most) return void reply.req.socket.destroy();
+  reply.once('socket', () => {
+    connection.waiting -= 1;
+    begin();
+  });
+}
+
+function attach(
+  server: Server | Http2SecureServer,
+  deps: ListenerDeps,
+  state: ServerState,
+  maxWaiting: number,
+): void {
   const isDraining = (): boolean => state.draining;
   const frame = createFramer();
   const serve =
@@ -169,13 +185,20 @@ function attach(server: Server | Http2SecureServer, deps: ListenerDeps, state: S
       const { socket } = message;
       const connection = state.connections.of(socket, () => socket);
       connection.reply = reply;
-      deps.serve(new Http1Exchange({ message, reply, connection, expectsContinue, isDraining, frame }));
+      const begin = (): void =>
+        deps.serve(new Http1Exchange({ message, reply, connection, expectsContinue, isDraining, frame }));
+      // Sent before the answer to the one before it: its turn comes after that, and never if the client leaves, of
+      // which such a reply is not told.
+      if (reply.socket === null) awaitTurn(connection, reply, maxWaiting, begin);
+      else begin();
     };
   const events: NodeJS.EventEmitter = server;
   events.on('request', serve(false));
   events.on('checkContinue', serve(true));
   events.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
     const connection = state.connections.of(message.socket, () => message.socket);
+    // Bytes of the answer before it would stand between those of the other protocol.
+    if (connection.reply?.writableEnded === false) return void socket.destroy();
     connection.upgraded = true;
     deps.serve(new UpgradeExchange(message, socket, head, connection));
   });
@@ -199,7 +222,7 @@ function attachStreams(server: Http2SecureServer, deps: ListenerDeps, state: Ser
 }
 
 export function createListener(deps: ListenerDeps, options: ListenerOptions): Listener {
-  const { tls, idleTimeoutMs = 120_000, maxConnections = 10_000 } = options;
+  const { tls, idleTimeoutMs = 120_000, maxConnections = 10_000, maxStreams = 250 } = options;
   const connections = createConnectionTable();
   const sockets = createOpenSockets(connections);
   const state: ServerState = { draining: false, sockets, sessions: new Set(), connections };
@@ -212,7 +235,7 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) =>
     answerFault(error, socket, connections.find(socket)?.reply),
   );
-  attach(server, deps, state);
+  attach(server, deps, state, maxStreams);
   if (secure !== undefined) {
     attachStreams(secure, deps, state);
     secure.on('session', (session) => watchSession(session, idleTimeoutMs, state));

@@ -7,7 +7,7 @@ import { type AnswerDeps, answer, answerFailure } from './answer.ts';
 import type { ApiResponse } from './contract.ts';
 import { ClientGoneError, type Exchange } from './exchange.ts';
 import { type HandleDeps, handle } from './handle.ts';
-import { createPassage, leaveSeat, type Passage } from './passage.ts';
+import { createPassage, endPassage, openRecord, type Passage } from './passage.ts';
 import { auditId } from './request-id.ts';
 import { parseRequestInfo, splitTarget } from './request-info.ts';
 import { RequestState } from './request-state.ts';
@@ -57,25 +57,29 @@ export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pi
       return await Promise.race([handle(deps, passage), givenUp]);
     } finally {
       timer?.cancel();
+      // Of a request that ended before it was known whose it is as well.
+      openRecord(passage, deps.audit);
     }
   }
 
   async function run(passage: Passage): Promise<void> {
     try {
       const ms = readTarget(passage, options.requestTimeoutMs);
-      if (passage.long) metrics.longRunning(passage.state, 1);
+      if (passage.long) passage.endLong = metrics.longRunning(passage.state);
       await answer(deps, passage, await withinTime(passage, ms));
-    } catch (error) {
-      await answerFailure(deps, passage, asError(error));
+    } catch (thrown) {
+      const error = asError(thrown);
+      // Whatever was begun for an answer that will not be given hears of it.
+      passage.state.abort(error);
+      await answerFailure(deps, passage, error);
     }
   }
 
   function finish(passage: Passage): void {
     const { state } = passage;
-    passage.finished = true;
     passages.delete(passage);
-    leaveSeat(passage, inFlight);
-    if (passage.long) metrics.longRunning(state, -1);
+    endPassage(passage, inFlight);
+    passage.endLong?.();
     metrics.finished(state, (clock.monotonic() - state.startedMs) / 1000);
     if (passages.size > 0 || onIdle.length === 0) return;
     for (const resolve of onIdle) resolve();

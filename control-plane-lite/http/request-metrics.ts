@@ -45,7 +45,8 @@ export interface RequestMetricsDeps {
 export interface RequestMetrics {
   /** `seconds` from the request's arrival to the end of its answer. */
   finished(state: RequestState, seconds: number): void;
-  longRunning(state: RequestState, by: 1 | -1): void;
+  /** Counts a request without an end of its own; returns what takes it out of the count, whose labels may change. */
+  longRunning(state: RequestState): () => void;
   /** Requests refused for want of seats. */
   rejected(kind: RequestKind): void;
 }
@@ -159,7 +160,11 @@ export function createRequestMetrics(deps: RequestMetricsDeps): RequestMetrics {
         deprecated.with(group, version, resource, subresource, removed).set(1);
       }
     },
-    longRunning: (state, by) => longRunning.with(verbName(state), ...placeOf(state)).add(by),
+    longRunning(state) {
+      const series = longRunning.with(verbName(state), ...placeOf(state));
+      series.add(1);
+      return () => series.add(-1);
+    },
     rejected: (kind) => dropped.with(kind).inc(),
   };
 }

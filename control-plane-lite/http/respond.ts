@@ -78,6 +78,8 @@ function drainOf(exchange: Exchange, clock: Clock): () => Promise<void> {
 
 /** What is left to send when everything is written must go out as well, without anyone waiting for it. */
 function endWatched(exchange: Exchange, clock: Clock, last?: Buffer): void {
+  // Nothing would end the timer of a client that is gone.
+  if (exchange.closed) return;
   exchange.end(last);
   if (exchange.backlogBytes < BACKLOG_BYTES) return;
   const timer = clock.setTimer(() => exchange.destroy(), STALLED_MS);

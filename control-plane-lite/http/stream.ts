@@ -1,9 +1,10 @@
 /** Answers without an end: a chunked body or HTTP/2 stream, or WebSocket frames for clients that ask for them. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+import { asError, type Clock, type Timer } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { acceptsGzip } from './accept-encoding.ts';
 import { type BacklogLimits, createBacklogGuard } from './backlog.ts';
 import type { StreamResponse, StreamSink } from './contract.ts';
+import { ClientGoneError } from './exchange.ts';
 import type { GzipStream } from './gzip-stream.ts';
 import type { RequestState } from './request-state.ts';
 import { commonHeaders } from './respond.ts';
@@ -80,6 +81,7 @@ function carry(
     let over = false;
     let stop: (() => void) | undefined;
     let goOn: (() => void) | undefined;
+    let parting: Timer | undefined;
     const guard = createBacklogGuard(
       { clock: deps.clock, backlogBytes: () => channel.backlogBytes, cut: () => channel.cut() },
       options,
@@ -89,6 +91,7 @@ function carry(
       if (over) return;
       over = true;
       guard.stop();
+      parting?.cancel();
       stop?.();
       resolve();
     }
@@ -119,7 +122,10 @@ function carry(
       return;
     }
     if (over) stop();
-    else state.onAbort(() => deps.clock.setTimer(() => sink.end(), partingMs));
+    else
+      state.onAbort(() => {
+        if (!over) parting = deps.clock.setTimer(() => sink.end(), partingMs);
+      });
   });
 }
 
@@ -141,7 +147,8 @@ export function createStreamer(deps: { readonly clock: Clock }, options: Streame
       state.status = 200;
       if (state.method !== 'HEAD') {
         const stream = await gzipFor(state, response);
-        if (state.exchange.closed) return undefined;
+        // Its owner would not hear otherwise that it never starts.
+        if (state.exchange.closed) throw new ClientGoneError();
         return carry(deps, options, state, response, openBody(state, response, stream));
       }
       state.exchange.writeHead(200, commonHeaders(state, response.contentType));
@@ -156,7 +163,10 @@ export function createStreamer(deps: { readonly clock: Clock }, options: Streame
       domain: options.domain,
       headers: [`Audit-Id: ${state.id}`],
     });
-    if (channel === undefined) return undefined;
+    if (channel === undefined) {
+      state.status = 400;
+      return state.abort(new ClientGoneError());
+    }
     state.status = 101;
     return carry(deps, options, state, response, channel);
   };

@@ -49,6 +49,7 @@ export async function acceptWebSocket(
 ): Promise<Channel | undefined> {
   const { WebSocketServer } = await import('ws');
   const { message, socket, head } = upgrade;
+  if (socket.destroyed) return undefined;
   const offered = readSubprotocols(message.headers['sec-websocket-protocol'], options.domain).protocols;
   const server = new WebSocketServer({
     noServer: true,

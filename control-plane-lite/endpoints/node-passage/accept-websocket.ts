@@ -13,6 +13,7 @@ export async function acceptClient(
   auditId: string,
 ): Promise<WebSocket | undefined> {
   const { WebSocketServer } = await import('ws');
+  if (socket.destroyed) return undefined;
   const server = new WebSocketServer({
     noServer: true,
     perMessageDeflate: false,

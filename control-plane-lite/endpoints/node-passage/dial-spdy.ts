@@ -62,7 +62,13 @@ export function dialSpdy(options: DialOptions): Promise<Dialed> {
     outgoing.once('socket', (socket) => socket.once('secureConnect', () => timer.cancel()));
     outgoing.once('close', () => timer.cancel());
     outgoing.on('upgrade', (response, socket, head) => {
-      if (response.headers[PROTOCOL_HEADER] === protocol) return resolve({ socket, head });
+      if (response.headers[PROTOCOL_HEADER] === protocol) {
+        // From here on the request knows nothing of its connection any more.
+        const leave = (): void => void socket.destroy();
+        signal.addEventListener('abort', leave, { once: true });
+        socket.once('close', () => signal.removeEventListener('abort', leave));
+        return resolve({ socket, head });
+      }
       socket.destroy();
       return reject(agentUnreachable(new Error('it chose another protocol than was asked for')));
     });
