@@ -14,7 +14,7 @@ import { setMember } from './set-member.ts';
 
 export interface JsonValue {
   readonly value: unknown;
-  /** One for each key that an object has twice; the last one counts, as in `JSON.parse`. */
+  /** One for each of the first keys that an object has twice; the last one counts, as in `JSON.parse`. */
   readonly errors: readonly FieldError[];
 }
 
@@ -30,28 +30,45 @@ const WORDS: readonly (readonly [string, unknown])[] = [
   ['false', false],
   ['null', null],
 ];
-// Everything up to the closing quote, without control characters.
-// oxlint-disable-next-line no-control-regex -- JSON forbids exactly these inside strings
-const STRING_BODY = /(?:[^"\\\u0000-\u001f]|\\.)*/y;
 const BLANK = /[ \t\r\n]*/y;
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const FIRST_PRINTABLE = 0x20;
+
+/** Nobody reads more. */
+const MAX_ERRORS = 100;
+
+/** What is done about keys that an object has twice. */
+interface DuplicateOptions {
+  /** The others are not reported. */
+  readonly maxErrors: number;
+  /** Whether what follows the last one that is reported is not read any more. */
+  readonly stops: boolean;
+}
 
 class JsonReader {
   readonly #text: string;
   readonly #maxDepth: number;
   readonly #path: PathElement[] = [];
-  readonly #maxErrors: number;
+  readonly #duplicates: DuplicateOptions;
   #offset = 0;
+  #lineOffset = 0;
+  #line = 1;
   #errors: FieldError[] = [];
 
-  constructor(text: string, maxDepth: number, maxErrors = Number.POSITIVE_INFINITY) {
+  constructor(
+    text: string,
+    maxDepth: number,
+    duplicates: DuplicateOptions = { maxErrors: MAX_ERRORS, stops: false },
+  ) {
     this.#text = text;
     this.#maxDepth = maxDepth;
-    this.#maxErrors = maxErrors;
+    this.#duplicates = duplicates;
   }
 
   /** What follows is not read any more. */
   get #isEnough(): boolean {
-    return this.#errors.length >= this.#maxErrors;
+    return this.#duplicates.stops && this.#errors.length >= this.#duplicates.maxErrors;
   }
 
   get atEnd(): boolean {
@@ -59,8 +76,14 @@ class JsonReader {
     return this.#offset >= this.#text.length;
   }
 
-  get offset(): number {
-    return this.#offset;
+  /** 1-based line of what is read next. Counts on from where it was last asked for: a text may have many values. */
+  get line(): number {
+    for (;;) {
+      const end = this.#text.indexOf('\n', this.#lineOffset);
+      if (end < 0 || end >= this.#offset) return this.#line;
+      this.#line += 1;
+      this.#lineOffset = end + 1;
+    }
   }
 
   read(): JsonValue {
@@ -113,11 +136,10 @@ class JsonReader {
 
   #string(): string {
     const start = this.#offset;
-    this.#offset += 1;
-    const body = this.#match(STRING_BODY) ?? '';
+    const isEscaped = this.#skipString();
     if (this.#text[this.#offset] !== '"') this.#expected("the string's closing quote");
     this.#offset += 1;
-    if (!body.includes('\\')) return body;
+    if (!isEscaped) return this.#text.slice(start + 1, this.#offset - 1);
     try {
       return String(JSON.parse(this.#text.slice(start, this.#offset)));
     } catch (error) {
@@ -125,6 +147,23 @@ class JsonReader {
       const { line, column } = positionOf(this.#text, start);
       throw new SyntaxFault('string has an escape that JSON does not know', line, column, error);
     }
+  }
+
+  /** Goes on to the closing quote, or to a character that no string may have as it is. @returns whether there were
+   *  escapes */
+  #skipString(): boolean {
+    const text = this.#text;
+    let isEscaped = false;
+    let at = this.#offset + 1;
+    for (; at < text.length; at += 1) {
+      const code = text.charCodeAt(at);
+      if (code === QUOTE || code < FIRST_PRINTABLE) break;
+      if (code !== BACKSLASH) continue;
+      isEscaped = true;
+      at += 1;
+    }
+    this.#offset = Math.min(at, text.length);
+    return isEscaped;
   }
 
   #enter(depth: number): void {
@@ -167,7 +206,9 @@ class JsonReader {
       if (this.#text[this.#offset] !== '"') this.#expected('a key in double quotes');
       const key = this.#string();
       this.#path.push(key);
-      if (Object.hasOwn(object, key)) this.#errors.push(duplicateKey(this.#path));
+      if (this.#errors.length < this.#duplicates.maxErrors && Object.hasOwn(object, key)) {
+        this.#errors.push(duplicateKey(this.#path));
+      }
       this.#skipBlank();
       if (this.#text[this.#offset] !== ':') this.#expected("':' after a key");
       this.#offset += 1;
@@ -195,20 +236,28 @@ function checkSize(text: string, maxBytes: number): void {
   }
 }
 
-/** Reads a text that is one JSON value.
- *  @throws SyntaxFault with line and column */
-export function parseJson(text: string, limits: Partial<TextLimits> = {}): JsonValue {
-  const { maxBytes, maxDepth } = { ...DEFAULT_TEXT_LIMITS, ...limits };
-  checkSize(text, maxBytes);
-  const reader = new JsonReader(text, maxDepth);
+function readOne(reader: JsonReader): JsonValue {
   const result = reader.read();
   if (!reader.atEnd) reader.fail('expected the end of the text after the value');
   return result;
 }
 
+/** Reads a text that is one JSON value.
+ *  @throws SyntaxFault with line and column */
+export function parseJson(text: string, limits: Partial<TextLimits> = {}): JsonValue {
+  const { maxBytes, maxDepth } = { ...DEFAULT_TEXT_LIMITS, ...limits };
+  checkSize(text, maxBytes);
+  return readOne(new JsonReader(text, maxDepth));
+}
+
+/** The value of a text of any size; of keys that an object has twice the last one counts.
+ *  @throws SyntaxFault with line and column */
+export const parseJsonValue = (text: string): unknown =>
+  readOne(new JsonReader(text, DEFAULT_TEXT_LIMITS.maxDepth, { maxErrors: 0, stops: false })).value;
+
 /** The first keys, at most `most`, that an object has twice, in a text that is one JSON value. */
 export function findDuplicates(text: string, most: number, maxDepth: number): readonly FieldError[] {
-  return new JsonReader(text, maxDepth, most).read().errors;
+  return new JsonReader(text, maxDepth, { maxErrors: most, stops: true }).read().errors;
 }
 
 /** Reads JSON values that follow each other, separated by white space or nothing.
@@ -220,7 +269,7 @@ export function parseJsonStream(text: string, limits: Partial<TextLimits> = {}):
   const values: JsonStreamValue[] = [];
   while (!reader.atEnd) {
     if (values.length >= maxDocuments) reader.fail(`more than ${maxDocuments} documents`);
-    const { line } = positionOf(text, reader.offset);
+    const { line } = reader;
     values.push({ line, ...reader.read() });
   }
   return values;

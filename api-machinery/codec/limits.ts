@@ -46,13 +46,18 @@ export function positionOf(text: string, offset: number): { readonly line: numbe
 
 export type PathElement = string | number;
 
+/** Longer keys are cut: each of many errors has its path. */
+const SHOWN_CHARACTERS = 256;
+const shown = (key: string): string =>
+  key.length > SHOWN_CHARACTERS ? `${key.slice(0, SHOWN_CHARACTERS)}…` : key;
+
 /** `spec.containers[0].env`; keys that are not plain words stand in brackets: `metadata.labels[app.io/name]`. */
 export function formatPath(elements: readonly PathElement[]): string {
   let path = '';
   for (const element of elements) {
-    if (typeof element === 'number') path += `[${element}]`;
-    else if (/^[A-Za-z_$][\w$-]*$/.test(element)) path += path === '' ? element : `.${element}`;
-    else path += `[${element}]`;
+    const key = typeof element === 'number' ? element : shown(element);
+    if (typeof key === 'string' && /^[A-Za-z_$][\w$-]*$/.test(key)) path += path === '' ? key : `.${key}`;
+    else path += `[${key}]`;
   }
   return path;
 }
