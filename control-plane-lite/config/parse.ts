@@ -18,6 +18,12 @@ export class ConfigError extends Error {
 
 const entries: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS);
 
+/** A default that depends on other settings is only described here, so that a value that was given can be told apart. */
+function defaultOf(setting: Setting): Options {
+  const text = setting.type === 'boolean' ? setting.defaultText : undefined;
+  return text === undefined ? { default: setting.default } : { defaultDescription: text };
+}
+
 function option(setting: Setting): Options {
   const { help, group, aliases = [] } = setting;
   const type = setting.type === 'boolean' ? 'boolean' : setting.type === 'list' ? 'array' : 'string';
@@ -26,7 +32,7 @@ function option(setting: Setting): Options {
     description: help,
     group: `${group}:`,
     alias: [...aliases],
-    default: setting.default,
+    ...defaultOf(setting),
     ...(setting.type === 'list' ? { string: true } : {}),
   };
 }
@@ -155,6 +161,11 @@ function negated(word: string): string {
   return known ? `--${match?.[1] ?? ''}=false` : word;
 }
 
+/** Anonymous clients under AlwaysAllow could do everything; that has to be requested. */
+function anonymousDefault({ authorizationMode: modes }: Readonly<Record<string, unknown>>): boolean {
+  return !(Array.isArray(modes) && modes.includes('AlwaysAllow'));
+}
+
 /** @throws ConfigError with every fault */
 export function parseConfig(argv: readonly string[]): ServerConfig {
   const problems: string[] = [];
@@ -165,11 +176,12 @@ export function parseConfig(argv: readonly string[]): ServerConfig {
     .parseSync();
   const values: Record<string, unknown> = {};
   for (const [key, setting] of entries) {
-    const result = read(setting, parsed[setting.flag]);
+    const result = read(setting, parsed[setting.flag] ?? setting.default);
     if ('problem' in result) problems.push(result.problem);
     else values[key] = result.value;
   }
   if (problems.length > 0) throw new ConfigError(problems);
+  if (parsed[SETTINGS.anonymousAuth.flag] === undefined) values['anonymousAuth'] = anonymousDefault(values);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- one value of its type for each setting of the table
   const config = values as unknown as ServerConfig;
   const conflicts = crossFaults(config);

@@ -29,7 +29,12 @@ export type Setting =
       readonly default: readonly string[];
       readonly choices?: readonly string[];
     })
-  | (Common & { readonly type: 'boolean'; readonly default: boolean })
+  | (Common & {
+      readonly type: 'boolean';
+      readonly default: boolean;
+      /** What `--help` shows where the default depends on other settings. */
+      readonly defaultText?: string;
+    })
   | (Common & {
       readonly type: 'integer';
       readonly default: number;
@@ -262,6 +267,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     flag: 'anonymous-auth',
     type: 'boolean',
     default: true,
+    defaultText: 'true; false if --authorization-mode includes AlwaysAllow',
     group: 'Authentication',
     help: 'let in requests without credentials, as system:anonymous',
   },

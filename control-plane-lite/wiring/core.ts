@@ -89,6 +89,10 @@ export async function createCore(
   const accountTokens = await createAccountTokens({ config, vocabulary, clock, cache, registry });
   const accounts = accountTokens.authenticator;
   const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority, accounts });
+  if (config.anonymousAuth && config.authorizationMode.includes('AlwaysAllow'))
+    log.warn(
+      'Anonymous clients may do everything: --authorization-mode includes AlwaysAllow and --anonymous-auth is true',
+    );
   const pendingCharges = createPendingCharges({ clock, cache });
   const settings = await loadAdmissionSettings(config, log, signal);
   const plugins = createAdmissionPlugins({

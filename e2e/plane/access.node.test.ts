@@ -161,6 +161,11 @@ describe.each([
     expect((await plane.as('ann-token').get('/api/v1/pods')).status).toBe(status);
     expect((await plane.get('/api/v1/pods')).status).toBe(200);
   });
+
+  test('anonymous clients get nothing', async () => {
+    const { status } = await plane.as('').get('/api/v1/secrets');
+    expect(status).toBe(mode === 'AlwaysAllow' ? 401 : 403);
+  });
 });
 
 describe('roles', () => {
