@@ -163,8 +163,8 @@ describe.each([
   });
 
   test('anonymous clients get nothing', async () => {
-    const { status } = await plane.as('').get('/api/v1/secrets');
-    expect(status).toBe(mode === 'AlwaysAllow' ? 401 : 403);
+    const reply = await plane.as('').get('/api/v1/secrets');
+    expect(reply.status).toBe(mode === 'AlwaysAllow' ? 401 : 403);
   });
 });
 

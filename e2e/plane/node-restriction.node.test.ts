@@ -2,15 +2,25 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { VocabularyName } from '#api/vocabulary.ts';
 import { eventually } from '../../testing/wait.ts';
-import { type Client, MERGE, tokens, usePlane } from './support.ts';
+import { APPLY, type Client, JSON_PATCH, type Json, MERGE, STRATEGIC, tokens, usePlane } from './support.ts';
 
-const NODES = tokens('one,system:node:n1,,"system:nodes"', 'two,system:node:n2,,"system:nodes"');
+const NODES = tokens(
+  'one,system:node:n1,,"system:nodes"',
+  'two,system:node:n2,,"system:nodes"',
+  'three,system:node:n3,,"system:nodes"',
+);
+/** Nobody: the garbage collector would delete what has only such owners. */
+const OWNER = { apiVersion: 'v1', kind: 'Namespace', name: 'nothere', uid: 'nobody' };
+
+/** Members of a part of an object. */
+const partOf = (object: Json, part: string): object => object[part] ?? {};
 
 describe.each<VocabularyName>(['plat', 'kubernetes'])('a node in the words of %s', (vocabulary) => {
   const plane = usePlane(vocabulary, NODES);
   const { words } = plane;
   const node = plane.as('one');
   const other = plane.as('two');
+  const third = plane.as('three');
   let at: string;
   let uid: string;
 
@@ -84,6 +94,62 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('a node in the words of %s
     expect(replies.map(({ status }) => status)).toEqual([200, 403, 403, 403]);
     expect(replies[1]?.body.message).toContain('is not allowed to modify labels');
     expect(replies[3]?.body.message).toContain('node "n1" is not allowed to modify taints');
+  });
+
+  test.each<[string, Json]>([
+    ['ownerReferences', { metadata: { ownerReferences: [OWNER] } }],
+    ['finalizers', { metadata: { finalizers: ['example.com/stay'] } }],
+    ['podCIDRs', { spec: { podCIDR: '10.1.0.0/24', podCIDRs: ['10.1.0.0/24'] } }],
+    ['taints', { spec: { taints: [{ key: 'own', effect: 'NoSchedule' }] } }],
+  ])('changes no %s of its own, in whatever form', async (field, change) => {
+    const path = '/api/v1/nodes/n2';
+    const { body: whole } = await other.post('/api/v1/nodes', { metadata: { name: 'n2' } });
+    const { body: live } = whole.kind === 'Node' ? { body: whole } : await plane.get(path);
+    const full = {
+      ...live,
+      metadata: { ...live.metadata, ...partOf(change, 'metadata') },
+      spec: partOf(change, 'spec'),
+    };
+    const operations = Object.entries(change).flatMap(([part, members]) => [
+      { op: 'add', path: `/${part}`, value: part === 'metadata' ? full.metadata : members },
+    ]);
+    const named = { apiVersion: 'v1', kind: 'Node', ...change };
+    const applied = { ...named, metadata: { ...partOf(change, 'metadata'), name: 'n2' } };
+    const apply = `?fieldManager=node&force=true`;
+    const replies = await Promise.all([
+      other.put(path, full),
+      other.patch(path, change, MERGE),
+      other.patch(path, change, STRATEGIC),
+      other.patch(path, operations, JSON_PATCH),
+      other.patch(`${path}${apply}`, applied, APPLY),
+      other.put(`${path}/status`, full),
+      other.patch(`${path}/status`, change, MERGE),
+      other.patch(`${path}/status${apply}`, applied, APPLY),
+    ]);
+    // A change of the status never changes the spec; of it only taints are looked at there.
+    const [throughStatus, throughApply] = [field === 'podCIDRs' ? 200 : 403, 'spec' in change ? 200 : 403];
+    expect(replies.map(({ status }) => status)).toEqual([
+      ...Array.from({ length: 5 }, () => 403),
+      throughStatus,
+      throughStatus,
+      throughApply,
+    ]);
+    expect(replies[0]?.body.message).toContain(`is not allowed to modify`);
+    expect(replies[0]?.body.message).toContain(field);
+    const { body: after } = await plane.get(path);
+    expect(after.metadata).not.toHaveProperty('ownerReferences');
+    expect(after.metadata).not.toHaveProperty('finalizers');
+    expect(partOf({ ...after }, 'spec')).not.toHaveProperty('podCIDRs');
+  });
+
+  test('registers with neither owners nor finalizers', async () => {
+    const make = async (metadata: Json): Promise<number> =>
+      (await third.post('/api/v1/nodes?dryRun=All', { metadata: { name: 'n3', ...metadata } })).status;
+    expect([
+      await make({ ownerReferences: [OWNER] }),
+      await make({ finalizers: ['example.com/stay'] }),
+      await make({ annotations: { a: 'b' } }),
+    ]).toEqual([403, 403, 201]);
   });
 
   test('may not register as another, nor delete itself', async () => {
