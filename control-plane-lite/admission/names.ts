@@ -29,6 +29,7 @@ export const ADMISSION_PLUGINS = [
   { name: 'CertificateSigning', on: true },
   { name: 'CertificateSubjectRestriction', on: true },
   { name: 'DefaultIngressClass', on: true },
+  { name: 'DenyServiceExternalIPs', on: false },
   { name: 'MutatingAdmissionWebhook', on: true },
   { name: 'ValidatingAdmissionWebhook', on: true },
   { name: 'ResourceQuota', on: true },

@@ -30,6 +30,7 @@ import type { QuotaWriter } from '../admission/resource-quota/charge.ts';
 import { createResourceQuotaAdmission } from '../admission/resource-quota.ts';
 import { createRuntimeClassAdmission } from '../admission/runtime-class.ts';
 import { createServiceAccountAdmission } from '../admission/service-account.ts';
+import { denyServiceExternalIPs } from '../admission/service-external-ips.ts';
 import { createClaimResize, createStorageProtection } from '../admission/storage.ts';
 import { createTaintNodes } from '../admission/taint-nodes.ts';
 import { createVolumeLabel } from '../admission/volume-label.ts';
@@ -127,6 +128,7 @@ const PLUGINS: Readonly<Record<AdmissionPluginName, Make>> = {
   PersistentVolumeClaimResize: createClaimResize,
   RuntimeClass: createRuntimeClassAdmission,
   DefaultIngressClass: createDefaultIngressClass,
+  DenyServiceExternalIPs: () => denyServiceExternalIPs,
   MutatingAdmissionWebhook: (deps, parts) =>
     createMutatingWebhooks(webhookDeps(deps, parts, parts.settings.mutatingCredentials)),
   ValidatingAdmissionWebhook: (deps, parts) =>

@@ -91,7 +91,8 @@ export async function createCore(
   const access = await createAccess({ config, vocabulary, clock, cache, registry, ownAuthority, accounts });
   if (config.anonymousAuth && config.authorizationMode.includes('AlwaysAllow'))
     log.warn(
-      'Anonymous clients may do everything: --authorization-mode includes AlwaysAllow and --anonymous-auth is true',
+      { authorizationMode: config.authorizationMode, anonymousAuth: true },
+      'Anonymous clients may do everything',
     );
   const pendingCharges = createPendingCharges({ clock, cache });
   const settings = await loadAdmissionSettings(config, log, signal);

@@ -203,7 +203,7 @@ describe('--disable-admission-plugins', () => {
 
 describe('--enable-admission-plugins', () => {
   const all =
-    'NamespaceExists,SecurityContextDeny,LimitPodHardAntiAffinityTopology,AlwaysPullImages,OwnerReferencesPermissionEnforcement,PodNodeSelector,PodTolerationRestriction';
+    'NamespaceExists,SecurityContextDeny,LimitPodHardAntiAffinityTopology,AlwaysPullImages,OwnerReferencesPermissionEnforcement,PodNodeSelector,PodTolerationRestriction,DenyServiceExternalIPs';
   const plane = usePlane('plat', async (dir) => {
     await writeFile(`${dir}/tokens`, 'ann,ann,,\n');
     return [...PLUGINS, `--enable-admission-plugins=${all}`, `--token-auth-file=${dir}/tokens`];
@@ -226,6 +226,25 @@ describe('--enable-admission-plugins', () => {
     ]);
     expect(made.map(({ status }) => status)).toEqual([201, 403, 403, 201]);
     expect(made[0]?.body.spec['containers']).toMatchObject([{ imagePullPolicy: 'Always' }]);
+  });
+
+  test('DenyServiceExternalIPs: services get no external addresses, in whatever form', async () => {
+    const at = await plane.namespace();
+    const spec = { ports: [{ port: 80 }] };
+    const bad = { externalIPs: ['192.0.2.1'] };
+    const made = await plane.post(`${at}/services`, { metadata: { name: 'a' }, spec });
+    const path = `${at}/services/a`;
+    const applied = { apiVersion: 'v1', kind: 'Service', metadata: { name: 'a' }, spec: { ...spec, ...bad } };
+    const replies = await Promise.all([
+      plane.post(`${at}/services`, { metadata: { name: 'b' }, spec: { ...spec, ...bad } }),
+      plane.put(path, { ...made.body, spec: { ...made.body.spec, ...bad } }),
+      plane.patch(path, { spec: bad }),
+      plane.apply(`${path}?fieldManager=x`, applied),
+      plane.apply(`${at}/services/c?fieldManager=x`, { ...applied, metadata: { name: 'c' } }),
+      plane.patch(path, { spec: { type: 'NodePort' } }),
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403, 200]);
+    expect(replies[0]?.body.message).toContain('Use of external IPs is denied by admission control.');
   });
 
   test('PodNodeSelector, PodTolerationRestriction: pods run where their namespace says', async () => {
