@@ -1,6 +1,7 @@
 /** Runs the server as a process: until it is told to stop. */
 import { asError } from '#api/kit/clock.ts';
 import { createProcessLogger } from '#api/kit/process-logger.ts';
+import { configWarnings } from './config/parse.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { startServer } from './main.ts';
 import { startFault } from './start-fault.ts';
@@ -27,6 +28,7 @@ class NotStartedError extends Error {
 /** Returns the exit code. */
 export async function runServer(config: ServerConfig, deps: RunDeps): Promise<number> {
   const log = createProcessLogger(config.verbosity, { component: 'control-plane-lite' });
+  for (const warning of configWarnings(config)) log.warn({}, warning);
   process.on('unhandledRejection', (thrown: unknown) => {
     log.error({ err: asError(thrown) }, 'Background work failed unheard');
   });

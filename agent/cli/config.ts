@@ -40,6 +40,7 @@ interface ShownSetting {
   readonly key: string;
   readonly value: string;
   readonly origin: string;
+  readonly note: string;
 }
 
 export const command: Command = {
@@ -72,6 +73,7 @@ async function configOfAgent(api: LocalApi): Promise<ShownConfig> {
       key: textMember(row, 'key'),
       value: textMember(row, 'value'),
       origin: textMember(row, 'origin'),
+      note: textMember(row, 'note'),
     })),
     document: isPlainObject(answer) ? Object.values(answer)[0] : undefined,
   };
@@ -91,11 +93,16 @@ async function formatConfig(
 const WIDEST_VALUE = 60;
 
 function settingsTable(settings: readonly ShownSetting[]): string {
+  const hasNotes = settings.some(({ note }) => note !== '');
   const rows = [
-    ['SETTING', 'VALUE', 'ORIGIN'],
-    ...settings.map(({ key, value, origin }) => [key, value, origin]),
+    ['SETTING', 'VALUE', 'ORIGIN', ...(hasNotes ? ['WITHOUT EFFECT'] : [])],
+    ...settings.map(({ key, value, origin, note }) => [key, value, origin, ...(note === '' ? [] : [note])]),
   ];
-  const [keyWidth = 0, valueWidth = 0] = columnWidths(rows);
-  const widths = [keyWidth, Math.min(valueWidth, WIDEST_VALUE)];
+  const [keyWidth = 0, valueWidth = 0, originWidth = 0] = columnWidths(rows);
+  const widths = [
+    keyWidth,
+    Math.min(valueWidth, WIDEST_VALUE),
+    ...(hasNotes ? [Math.min(originWidth, WIDEST_VALUE)] : []),
+  ];
   return rows.map((row) => formatRow(row, widths)).join('');
 }

@@ -1,6 +1,8 @@
 /** Renders the page about flags, configuration fields and feature gates from their tables. */
 
+import { effectText } from '#api/schema/effect.ts';
 import { FEATURE_GATES } from '#api/schema/feature-gates.ts';
+import { gateSummary } from '#api/schema/gate-effects.ts';
 import { UPSTREAM_CONFIG_KIND, VOCABULARIES } from '#api/vocabulary.ts';
 import { SETTING_GROUPS, type Setting, type SettingFlag, type SettingGroup } from './setting.ts';
 import { SETTINGS } from './table.ts';
@@ -49,24 +51,15 @@ function noteCell(setting: Setting): string {
   const values = setting.enum?.filter((value) => value !== '').map(code) ?? [];
   const gates = setting.gates?.map(code) ?? [];
   const parts = [
+    setting.acted === true ? '' : `*Without effect, ${effectText(setting.acted)}.* Elsewhere:`,
     setting.help,
     values.length === 0 ? '' : `One of ${values.join(', ')}.`,
     setting.range === undefined ? '' : rangeText(setting.range),
     setting.zeroMeans === 'default' ? '0 is the default.' : '',
     gates.length === 0 ? '' : `Needs ${gates.join(' and ')}.`,
-    ...setting.flags.map((flag) => deprecationText(flag, several)),
-    effectText(setting),
+    ...(setting.acted === true ? setting.flags.map((flag) => deprecationText(flag, several)) : []),
   ];
   return parts.filter((part) => part !== '').join(' ');
-}
-
-/** What the library of this group kept, nothing keeps any more. */
-const isObsolete = ({ group, acted }: Setting): boolean =>
-  !acted && group === 'Container statistics (legacy)';
-
-function effectText(setting: Setting): string {
-  if (setting.acted) return '';
-  return isObsolete(setting) ? '*Without effect.*' : '*Not acted on yet.*';
 }
 
 function renderGroup(group: SettingGroup): string {
@@ -92,29 +85,50 @@ function renderGroup(group: SettingGroup): string {
 const namesOf = (settings: readonly Setting[]): string =>
   settings.map(({ key, flags }) => code(flags[0] === undefined ? key : `--${flags[0].name}`)).join(', ');
 
-function renderNotActedOn(): string {
-  const idle = SETTINGS.filter(({ acted }) => !acted);
-  const obsolete = idle.filter(isObsolete);
-  const later = idle.filter((setting) => !isObsolete(setting));
+function renderWithoutEffect(): string {
+  const named = (state: 'ignored' | 'not implemented'): string =>
+    namesOf(SETTINGS.filter(({ acted }) => acted !== true && acted.state === state));
   return [
-    '## Read but not acted on yet',
+    '## Settings without effect',
     '',
-    `These ${later.length} settings are accepted, checked and shown, and have no effect in this version:`,
-    `${namesOf(later)}.`,
+    'These are accepted, checked and shown, and have no effect. `nodeagent run --help` and `nodeagent config` mark them,',
+    'and the agent warns at its start when one is set to something that it does not do anyway.',
     '',
-    `These ${obsolete.length} are accepted so that old command lines work. What they were about, a library that kept`,
-    `statistics and their storage, is not part of this agent: ${namesOf(obsolete)}.`,
+    `Not implemented: ${named('not implemented')}.`,
+    '',
+    `Ignored, as they have no meaning in this agent: ${named('ignored')}.`,
     '',
   ].join('\n');
 }
 
+function gateRow({ name, stage, default: isOn }: (typeof FEATURE_GATES)[number]): string {
+  const upstream = upstreamGate(name);
+  const { by, note } = gateSummary(name);
+  return row([
+    `${code(name)}${upstream === undefined ? '' : ` (${code(upstream)})`}`,
+    stage.toLowerCase(),
+    isOn ? 'on' : 'off',
+    by.map(code).join(', '),
+    typeof note === 'string'
+      ? note === ''
+        ? ''
+        : `Only ${note}.`
+      : `*Without effect, ${effectText(note)}.*`,
+  ]);
+}
+
 function renderGates(): string {
-  const rows = FEATURE_GATES.map((gate) => {
-    const upstream = upstreamGate(gate.name);
-    const name = `${code(gate.name)}${upstream === undefined ? '' : ` (${code(upstream)})`}`;
-    return row([name, gate.stage.toLowerCase(), gate.default ? 'on' : 'off']);
-  });
-  return ['## Feature gates', '', row(['Gate', 'Stage', 'Default']), '|---|---|---|', ...rows, ''].join('\n');
+  return [
+    '## Feature gates',
+    '',
+    'A gate has an effect in the programs that are named. It is accepted by both, and each warns at its start when one is',
+    'set that changes nothing in it.',
+    '',
+    row(['Gate', 'Stage', 'Default', 'Effect in', 'Note']),
+    '|---|---|---|---|---|',
+    ...FEATURE_GATES.map(gateRow),
+    '',
+  ].join('\n');
 }
 
 function renderIntroduction(): string {
@@ -149,7 +163,10 @@ directory of the file.
 
 /** The text of docs/flags.md. */
 export function renderFlagsPage(): string {
-  return [renderIntroduction(), ...SETTING_GROUPS.map(renderGroup), renderNotActedOn(), renderGates()].join(
-    '\n',
-  );
+  return [
+    renderIntroduction(),
+    ...SETTING_GROUPS.map(renderGroup),
+    renderWithoutEffect(),
+    renderGates(),
+  ].join('\n');
 }

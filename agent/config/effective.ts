@@ -2,6 +2,7 @@
  *  Secrets are hidden in both. */
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { AgentConfig } from './gen/config.ts';
+import { effectNote } from './no-effect.ts';
 import { formatOrigin, type Origins } from './origin.ts';
 import type { Setting } from './setting.ts';
 import { settingValues } from './setting-values.ts';
@@ -15,6 +16,8 @@ export interface EffectiveSetting {
   readonly value: string;
   /** `default`, `/etc/agent.yaml:maxPods` or `--max-pods`. */
   readonly origin: string;
+  /** Why it has no effect; empty where it has one. */
+  readonly note: string;
 }
 
 /** Every setting with its value and where that comes from, in the order of the table. */
@@ -24,6 +27,7 @@ export function effectiveSettings(config: AgentConfig, origins: Origins): readon
     key: setting.key,
     value: formatValue(setting, values.get(setting.key)),
     origin: formatOrigin(origins.get(setting.key) ?? { kind: 'default' }),
+    note: effectNote(setting, config),
   }));
 }
 
@@ -32,7 +36,7 @@ export interface EffectiveTableOptions {
   readonly changedOnly?: boolean;
 }
 
-const HEADINGS: EffectiveSetting = { key: 'SETTING', value: 'VALUE', origin: 'ORIGIN' };
+const HEADINGS: EffectiveSetting = { key: 'SETTING', value: 'VALUE', origin: 'ORIGIN', note: '' };
 const WIDEST_VALUE = 60;
 
 /** The table that `nodeagent config` prints, with a line break at the end. */

@@ -144,7 +144,9 @@ describe('loadConfig', () => {
     const flag = upstreamFlag('plat-reserved') ?? '';
     const { config, warnings } = await loadOk([`--${flag}=cpu=1`]);
     expect(config.platReserved).toEqual({ cpu: '1' });
-    expect(warnings).toEqual([`--${flag} is deprecated; set platReserved in the file given by --config`]);
+    expect(warnings).toEqual([
+      `Deprecated flags: set these in the file given by --config: --${flag} (platReserved)`,
+    ]);
   });
 
   test('reports faults of flags, of the file and between them together', async () => {

@@ -5,6 +5,7 @@ import { type FileValues, readConfigFile } from './file.ts';
 import { type GivenFlag, scanFlags } from './flags/scan.ts';
 import { type FlagValues, readFlags } from './flags/values.ts';
 import { type AgentConfig, readAgentConfig } from './gen/config.ts';
+import { inVainWarnings } from './no-effect.ts';
 import { formatOrigin, type Origins } from './origin.ts';
 import { createConfigReader } from './reader.ts';
 import { resolveValues } from './resolve.ts';
@@ -22,7 +23,7 @@ export type LoadResult =
       readonly kind: 'ok';
       readonly config: AgentConfig;
       readonly origins: Origins;
-      /** Deprecated and repeated flags, each once. */
+      /** Deprecated and repeated flags, and what has no effect. */
       readonly warnings: readonly string[];
     }
   | {
@@ -117,7 +118,11 @@ export async function loadConfig(argv: readonly string[], deps: LoadConfigDeps):
   // A value that was refused is not in the configuration, so rules about it would speak of its default.
   const faults = validateConfig(config).filter(({ settings }) => !settings.some((key) => faulty.has(key)));
   const errors = [...flags.errors, ...fileErrors, ...faults.map((fault) => placeConfigFault(fault, origins))];
-  return errors.length > 0
-    ? { kind: 'error', errors, warnings: flags.warnings }
-    : { kind: 'ok', config, origins, warnings: flags.warnings };
+  if (errors.length > 0) return { kind: 'error', errors, warnings: flags.warnings };
+  return {
+    kind: 'ok',
+    config,
+    origins,
+    warnings: [...flags.warnings, ...inVainWarnings(config, origins)],
+  };
 }

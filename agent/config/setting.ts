@@ -1,5 +1,6 @@
 /** What the table of settings says about each one. Data only: reading, checking and showing values is
  *  done elsewhere, from this description. */
+import type { NoEffect } from '#api/schema/effect.ts';
 
 /** How a setting is written and which values it has.
  *  `thresholds` are eviction expressions, `headers` a map to lists, `modules` log levels per file,
@@ -92,7 +93,8 @@ export interface Setting {
   readonly isSecret?: true;
   /** A URL, shown without the login and the query that it may have. */
   readonly isURL?: true;
-  /** The value has an effect in this version; otherwise it is only read, checked and shown. */
-  readonly acted: boolean;
+  /** The value has an effect in this version; otherwise why it is only read, checked and shown. */
+  readonly acted: true | NoEffect;
+  /** What the setting does; without effect: what it is for elsewhere. */
   readonly help: string;
 }

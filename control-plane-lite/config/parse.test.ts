@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, createParser, parseConfig } from './parse.ts';
+import { ConfigError, configWarnings, createParser, parseConfig } from './parse.ts';
 import { SETTINGS } from './settings.ts';
 
 describe('parseConfig', () => {
@@ -59,6 +59,18 @@ describe('parseConfig', () => {
     }
     expect(problems).toHaveLength(patterns.length);
     for (const [index, pattern] of patterns.entries()) expect(problems[index]).toMatch(pattern);
+  });
+
+  test('gates without effect are named', () => {
+    const warningsOf = (gates: string): readonly string[] =>
+      configWarnings(parseConfig([`--feature-gates=${gates}`]));
+    expect(warningsOf('CronJobTimeZone=true,AllAlpha=true')).toEqual([]);
+    // These ask for what the server does anyway.
+    expect(warningsOf('OpenAPIV3=true,APIServerTracing=false')).toEqual([]);
+    expect(warningsOf('OpenAPIV3=false,APIServerTracing=true,CPUManager=true')).toEqual([
+      'Without effect, not implemented: feature gate OpenAPIV3 (always on), feature gate APIServerTracing',
+      'Without effect, ignored: feature gate CPUManager (a gate of nodeagent)',
+    ]);
   });
 
   test('helps with every flag', async () => {

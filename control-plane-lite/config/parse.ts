@@ -2,7 +2,9 @@
 import yargs, { type Argv, type Options } from 'yargs';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
+import { noEffectWarnings } from '#api/schema/effect.ts';
 import { checkGates, type GateSettings } from '#api/schema/feature-gates.ts';
+import { gatesSetInVain } from '#api/schema/gate-effects.ts';
 import { pluginFaults } from '../admission/names.ts';
 import { unknownControllers } from '../controllers/names.ts';
 import { SETTINGS, type ServerConfig, type Setting } from './settings.ts';
@@ -40,6 +42,10 @@ function option(setting: Setting): Options {
 /** Gates as they were set. @throws nothing: what can't be read is told by `gateFaults` */
 export const gateSettings = (words: readonly string[]): GateSettings =>
   Object.fromEntries(words.map((word) => [word.split('=')[0] ?? '', word.endsWith('=true')]));
+
+/** What the user has set without effect: at most two lines. */
+export const configWarnings = ({ featureGates }: ServerConfig): readonly string[] =>
+  noEffectWarnings(gatesSetInVain(gateSettings(featureGates), 'control-plane-lite'));
 
 function gateFaults(words: readonly string[]): readonly string[] {
   const unreadable = words.filter((word) => !/^[A-Za-z0-9]+=(true|false)$/.test(word));

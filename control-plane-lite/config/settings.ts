@@ -1,5 +1,6 @@
 /** Every setting of the server, once: its flag, type, default and help. The command line, `--help` and the checks
  *  come from this table. */
+import { effectiveGates } from '#api/schema/gate-effects.ts';
 import { ADMISSION_PLUGINS } from '../admission/names.ts';
 
 interface Common {
@@ -543,7 +544,7 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'list',
     default: [],
     group: 'API',
-    help: 'name=true or name=false',
+    help: `name=true or name=false; with an effect here: ${effectiveGates('control-plane-lite').join(', ')}; others are accepted without effect`,
   },
   verbosity: {
     flag: 'v',

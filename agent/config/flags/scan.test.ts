@@ -106,7 +106,7 @@ describe('readFlags', () => {
     ]);
   });
 
-  test('warns once of each deprecated flag', async () => {
+  test('warns of all deprecated flags in one line', async () => {
     const { warnings } = await read(
       '--max-pods=5',
       '--max-pods=5',
@@ -115,9 +115,7 @@ describe('readFlags', () => {
       '--root-dir=/x',
     );
     expect(warnings).toEqual([
-      '--max-pods is deprecated; set maxPods in the file given by --config',
-      '--cloud-provider is deprecated and will be removed',
-      '--redirect-container-streaming is deprecated and will be removed (announced for 1.22)',
+      'Deprecated flags: set these in the file given by --config: --max-pods (maxPods); these will be removed: --cloud-provider',
     ]);
   });
 
@@ -140,7 +138,7 @@ describe('readFlags', () => {
     );
     expect(values.get('bootstrapKubeconfig')?.value.value).toBe('/a');
     expect(warnings).toEqual([
-      '--experimental-bootstrap-kubeconfig is deprecated and will be removed; use --bootstrap-kubeconfig',
+      'Deprecated flags: these will be removed: --experimental-bootstrap-kubeconfig (use --bootstrap-kubeconfig)',
       '--experimental-bootstrap-kubeconfig is another name of --bootstrap-kubeconfig, which counts',
     ]);
   });

@@ -34,17 +34,30 @@ const GATHERED: ReadonlySet<Setting['type']> = new Set([
   'memory',
 ]);
 
-function deprecationWarning({ entry, spelled }: GivenFlag): readonly string[] {
-  const { flag, setting } = entry;
-  if (flag.deprecated === undefined) return [];
-  if (flag.deprecated === 'config-file') {
-    const where = setting.inFile === undefined ? '' : `; set ${setting.key} in the file given by --config`;
-    return [`${spelled} is deprecated${where}`];
-  }
+/** A flag that will go away, with what is known of that. */
+function removalText({ entry: { flag, setting }, spelled }: GivenFlag): string {
   const other = setting.flags.find(({ deprecated }) => deprecated === undefined);
-  const release = flag.removedIn === undefined ? '' : ` (announced for ${flag.removedIn})`;
-  const instead = other === undefined ? '' : `; use --${other.name}`;
-  return [`${spelled} is deprecated and will be removed${release}${instead}`];
+  const details = [
+    ...(flag.removedIn === undefined ? [] : [`announced for ${flag.removedIn}`]),
+    ...(other === undefined ? [] : [`use --${other.name}`]),
+  ];
+  return details.length === 0 ? spelled : `${spelled} (${details.join(', ')})`;
+}
+
+/** One line for all deprecated flags. Those without any effect are not among them: nothing can replace them. */
+function deprecationWarning(given: readonly GivenFlag[]): readonly string[] {
+  const live = given.filter(({ entry }) => entry.setting.acted === true);
+  const moving = live
+    .filter(({ entry: { flag } }) => flag.deprecated === 'config-file')
+    .map(({ entry: { setting }, spelled }) =>
+      setting.inFile === undefined ? spelled : `${spelled} (${setting.key})`,
+    );
+  const leaving = live.filter(({ entry: { flag } }) => flag.deprecated === 'removal').map(removalText);
+  const parts = [
+    ...(moving.length === 0 ? [] : [`set these in the file given by --config: ${moving.join(', ')}`]),
+    ...(leaving.length === 0 ? [] : [`these will be removed: ${leaving.join(', ')}`]),
+  ];
+  return parts.length === 0 ? [] : [`Deprecated flags: ${parts.join('; ')}`];
 }
 
 function repetitionWarning({ entry, spelled, texts }: GivenFlag): readonly string[] {
@@ -64,10 +77,10 @@ export function readFlags(scan: FlagScan, cwd: string): FlagValues {
   const values = new Map<string, FlagValue>();
   const faulty = new Set<string>();
   const errors: ConfigError[] = [...scan.errors];
-  const warnings: string[] = [];
+  const warnings: string[] = [...deprecationWarning(scan.flags)];
   for (const given of scan.flags) {
     const { setting } = given.entry;
-    warnings.push(...deprecationWarning(given), ...repetitionWarning(given));
+    warnings.push(...repetitionWarning(given));
     const parsed = readFlagTexts(setting, given.texts);
     const faults = parsed.kind === 'ok' ? checkValue(setting, parsed.value) : parsed.faults;
     errors.push(...faults.map((fault) => placeFault(setting, fault, { field: given.spelled })));

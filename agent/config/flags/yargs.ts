@@ -1,6 +1,8 @@
 /** The flags as yargs knows them: for splitting a command line and for the help. yargs is loaded when
  *  first needed. */
 import type { Argv, Options } from 'yargs';
+import { effectText } from '#api/schema/effect.ts';
+import { effectiveGates } from '#api/schema/gate-effects.ts';
 import type { Setting, SettingFlag } from '../setting.ts';
 import { SETTINGS } from '../table.ts';
 import { canonicalFlag, upstreamFlag } from '../upstream.ts';
@@ -23,9 +25,13 @@ function defaultText({ default: value, fileDefault }: Setting): string | undefin
 function describeFlag(setting: Setting, flag: SettingFlag): string {
   const values = setting.enum?.filter((value) => value !== '') ?? [];
   const parts = [
+    setting.acted === true ? '' : `NO EFFECT, ${effectText(setting.acted)}. Elsewhere:`,
     setting.help,
+    setting.type === 'gates'
+      ? `Gates with an effect here: ${effectiveGates('nodeagent').join(', ')}. Others are accepted without effect.`
+      : '',
     values.length === 0 ? '' : `One of: ${values.join(', ')}.`,
-    flag.deprecated === undefined
+    flag.deprecated === undefined || setting.acted !== true
       ? ''
       : flag.deprecated === 'config-file'
         ? `(deprecated: set ${setting.key} in the file)`

@@ -57,7 +57,7 @@ export interface AgentConfig {
   readonly staticPodURLHeader: Readonly<Record<string, readonly string[]>>;
   /** How often --manifest-url is fetched. Milliseconds. */
   readonly httpCheckFrequency: number;
-  /** Kind of runtime: remote speaks CRI over a socket; docker is accepted but not usable in this release. */
+  /** Kind of runtime: remote speaks CRI over a socket; docker is rejected, as this agent does not have it. */
   readonly containerRuntime: 'remote' | 'docker';
   /** Socket of the CRI runtime, such as unix:///run/containerd/containerd.sock. Empty looks for a known one. */
   readonly containerRuntimeEndpoint: string;

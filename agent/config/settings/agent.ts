@@ -1,4 +1,5 @@
 /** Settings of the program itself: its files, its process, its feature gates. */
+import { ignored, notImplemented } from '#api/schema/effect.ts';
 import type { Setting } from '../setting.ts';
 
 export const AGENT_SETTINGS: readonly Setting[] = [
@@ -110,7 +111,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     default: false,
     inFile: true,
     flags: [{ name: 'runonce', deprecated: 'config-file' }],
-    acted: false,
+    acted: notImplemented(),
     help: 'Start the pods of the local sources once, then exit.',
   },
   {
@@ -120,7 +121,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'lock-file', inSpec: true, stage: 'alpha' }],
     isPath: true,
-    acted: false,
+    acted: notImplemented('--root-dir has a lock of its own'),
     help: 'File that is locked while the agent runs, so that only one agent runs at a time.',
   },
   {
@@ -129,7 +130,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'exit-on-lock-contention', inSpec: true }],
-    acted: false,
+    acted: notImplemented(),
     help: 'Exit when another process asks for the lock file.',
   },
   {
@@ -171,7 +172,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     default: false,
     inFile: true,
     flags: [{ name: 'contention-profiling', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: ignored('this program has no locks to profile'),
     help: 'Profile lock contention when profiling is on.',
   },
   {
@@ -181,7 +182,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     default: '',
     inFile: true,
     flags: [],
-    acted: false,
+    acted: ignored('no metric is hidden'),
     help: 'Show metrics that were hidden in this release, given as the previous minor version.',
   },
   {
@@ -191,7 +192,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'dynamic-config-dir' }],
     isPath: true,
-    acted: false,
+    acted: ignored('upstream removed dynamic configuration in 1.24'),
     help: 'Directory for configuration received from the API server.',
   },
   {
@@ -200,7 +201,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     type: 'float',
     default: 0,
     flags: [{ name: 'chaos-chance', deprecated: 'removal' }],
-    acted: false,
+    acted: ignored('it is for tests of upstream alone'),
     help: 'Probability of injected client errors, for tests only.',
   },
   {
@@ -209,7 +210,7 @@ export const AGENT_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'really-crash-for-testing', deprecated: 'removal' }],
-    acted: false,
+    acted: ignored('it is for tests of upstream alone'),
     help: 'Let internal panics end the process, for tests only.',
   },
 ];

@@ -1,6 +1,9 @@
 /** Settings that only mean something with the docker runtime; accepted so that old command lines still work. */
+import { ignored } from '#api/schema/effect.ts';
 import { DEFAULT_SANDBOX_IMAGE } from '#api/vocabulary.ts';
 import type { Setting } from '../setting.ts';
+
+const DOCKER_ONLY = ignored('only the docker runtime reads it, which this agent does not have');
 
 export const DOCKER_SETTINGS: readonly Setting[] = [
   {
@@ -9,7 +12,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'unix:///var/run/docker.sock',
     flags: [{ name: 'docker-endpoint' }],
-    acted: false,
+    acted: DOCKER_ONLY,
     help: 'Socket of docker.',
   },
   {
@@ -27,7 +30,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     type: 'duration',
     default: '1m0s',
     flags: [{ name: 'image-pull-progress-deadline' }],
-    acted: false,
+    acted: DOCKER_ONLY,
     help: 'An image pull without progress for this long is given up.',
   },
   {
@@ -36,7 +39,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '',
     flags: [{ name: 'network-plugin' }],
-    acted: false,
+    acted: DOCKER_ONLY,
     help: 'Name of the network plugin.',
   },
   {
@@ -45,7 +48,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     type: 'int32',
     default: 0,
     flags: [{ name: 'network-plugin-mtu' }],
-    acted: false,
+    acted: DOCKER_ONLY,
     help: 'Packet size passed to the network plugin; 0 is its own choice.',
   },
   {
@@ -54,7 +57,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '/opt/cni/bin',
     flags: [{ name: 'cni-bin-dir' }],
-    acted: false,
+    acted: DOCKER_ONLY,
     help: 'Directories of network plugins.',
   },
   {
@@ -64,7 +67,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     default: '/etc/cni/net.d',
     flags: [{ name: 'cni-conf-dir' }],
     isPath: true,
-    acted: false,
+    acted: DOCKER_ONLY,
     help: 'Directory of network configurations.',
   },
   {
@@ -74,7 +77,7 @@ export const DOCKER_SETTINGS: readonly Setting[] = [
     default: '/var/lib/cni/cache',
     flags: [{ name: 'cni-cache-dir' }],
     isPath: true,
-    acted: false,
+    acted: DOCKER_ONLY,
     help: 'Directory where network plugins keep their state.',
   },
 ];

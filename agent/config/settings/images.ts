@@ -1,4 +1,5 @@
 /** Pulling images and collecting unused ones. */
+import { notImplemented } from '#api/schema/effect.ts';
 import type { Setting } from '../setting.ts';
 
 export const IMAGE_SETTINGS: readonly Setting[] = [
@@ -93,7 +94,7 @@ export const IMAGE_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'azure-container-registry-config', inSpec: true }],
     isPath: true,
-    acted: false,
+    acted: notImplemented('use --image-credential-provider-config'),
     help: 'Credentials file for the Azure container registry.',
   },
 ];

@@ -1,4 +1,5 @@
 /** The log of the agent itself. */
+import { ignored, notImplemented } from '#api/schema/effect.ts';
 import type { Setting } from '../setting.ts';
 
 export const LOGGING_SETTINGS: readonly Setting[] = [
@@ -74,7 +75,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'experimental-logging-sanitization', deprecated: 'config-file' }],
-    acted: false,
+    acted: ignored('upstream removed it in 1.24'),
     help: 'Look for secrets in log calls and keep them out.',
   },
   {
@@ -110,7 +111,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'one-output' }],
-    acted: false,
+    acted: ignored('all severities share one log file, which has each line once'),
     help: 'Write each line only to the log of its own severity.',
   },
   {
@@ -148,7 +149,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'location',
     default: ':0',
     flags: [{ name: 'log-backtrace-at', inSpec: true }],
-    acted: false,
+    acted: notImplemented('', ':0'),
     help: 'Add a stack trace when a line is logged at file:line.',
   },
   {
@@ -157,7 +158,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'add-dir-header', inSpec: true }],
-    acted: false,
+    acted: notImplemented(),
     help: 'Write the directory of the source file in each line.',
   },
   {
@@ -175,7 +176,7 @@ export const LOGGING_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'skip-log-headers' }],
-    acted: false,
+    acted: ignored('log files have no head', true),
     help: 'Leave the head of log files out.',
   },
 ];

@@ -1,4 +1,5 @@
 /** Addresses, name resolution and packet rules. */
+import { ignored, notImplemented } from '#api/schema/effect.ts';
 import type { Setting } from '../setting.ts';
 
 export const NETWORK_SETTINGS: readonly Setting[] = [
@@ -40,7 +41,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     default: '',
     inFile: true,
     flags: [{ name: 'pod-cidr', deprecated: 'config-file' }],
-    acted: false,
+    acted: notImplemented('the managed network has a range of its own'),
     help: 'Address range for pods in standalone mode.',
   },
   {
@@ -51,7 +52,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'hairpin-mode', deprecated: 'config-file', inSpec: true }],
     enum: ['promiscuous-bridge', 'hairpin-veth', 'none'],
-    acted: false,
+    acted: notImplemented('pods of the managed network always reach themselves', 'hairpin-veth'),
     help: 'How a pod reaches itself through its service.',
   },
   {
@@ -61,7 +62,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     default: true,
     inFile: true,
     flags: [{ name: 'make-iptables-util-chains', deprecated: 'config-file', inSpec: true }],
-    acted: false,
+    acted: notImplemented('no rules are made', false),
     help: 'Make sure the utility packet filter rules exist.',
   },
   {
@@ -72,7 +73,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'iptables-masquerade-bit', deprecated: 'config-file', inSpec: true }],
     range: [0, 31],
-    acted: false,
+    acted: notImplemented('no rules are made'),
     help: 'Bit of the mark for source address translation; the proxy must use the same.',
   },
   {
@@ -83,7 +84,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'iptables-drop-bit', deprecated: 'config-file', inSpec: true }],
     range: [0, 31],
-    acted: false,
+    acted: notImplemented('no rules are made'),
     help: 'Bit of the mark for packets to drop; differs from the masquerade bit.',
   },
   {
@@ -92,7 +93,7 @@ export const NETWORK_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '10.0.0.0/8',
     flags: [{ name: 'non-masquerade-cidr', deprecated: 'removal' }],
-    acted: false,
+    acted: ignored('it was for the network of the docker runtime'),
     help: 'Destinations outside this range are masqueraded.',
   },
 ];

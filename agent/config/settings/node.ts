@@ -1,4 +1,5 @@
 /** The API server, the identity of the node and what is reported of it. */
+import { notImplemented } from '#api/schema/effect.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { Setting } from '../setting.ts';
 
@@ -162,7 +163,7 @@ export const NODE_SETTINGS: readonly Setting[] = [
     default: '',
     flags: [{ name: 'cloud-config', deprecated: 'removal', inSpec: true }],
     isPath: true,
-    acted: false,
+    acted: notImplemented('no cloud provider is built in'),
     help: 'Configuration file of the cloud provider.',
   },
   {

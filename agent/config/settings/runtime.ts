@@ -1,4 +1,5 @@
 /** The container runtime and how it is asked. */
+import { ignored } from '#api/schema/effect.ts';
 import type { Setting } from '../setting.ts';
 
 export const RUNTIME_SETTINGS: readonly Setting[] = [
@@ -10,7 +11,7 @@ export const RUNTIME_SETTINGS: readonly Setting[] = [
     flags: [{ name: 'container-runtime', deprecated: 'removal', inSpec: true }],
     enum: ['docker', 'remote'],
     acted: true,
-    help: 'Kind of runtime: remote speaks CRI over a socket; docker is accepted but not usable in this release.',
+    help: 'Kind of runtime: remote speaks CRI over a socket; docker is rejected, as this agent does not have it.',
   },
   {
     key: 'containerRuntimeEndpoint',
@@ -66,7 +67,7 @@ export const RUNTIME_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'redirect-container-streaming', deprecated: 'removal', removedIn: '1.22' }],
-    acted: false,
+    acted: ignored('upstream removed it; streams always pass through the agent'),
     help: 'Send streaming clients to the runtime in place of proxying them.',
   },
 ];

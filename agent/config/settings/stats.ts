@@ -1,6 +1,9 @@
 /** Settings of the old container statistics library; accepted so that old command lines still work. */
+import { ignored } from '#api/schema/effect.ts';
 import { CONTAINERD_CRI_NAMESPACE } from '#api/vocabulary.ts';
 import type { Setting } from '../setting.ts';
+
+const OBSOLETE = ignored('the library of statistics that read it is not part of this agent');
 
 export const STATS_SETTINGS: readonly Setting[] = [
   {
@@ -18,7 +21,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'duration',
     default: '1m0s',
     flags: [{ name: 'global-housekeeping-interval', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Interval between two looks at the whole machine.',
   },
   {
@@ -27,7 +30,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'int64',
     default: 100,
     flags: [{ name: 'application-metrics-count-limit', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Most application metrics kept per container.',
   },
   {
@@ -54,7 +57,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '/etc/cadvisor/container_hints.json',
     flags: [{ name: 'container-hints', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'File of hints about containers.',
   },
   {
@@ -63,7 +66,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '/run/containerd/containerd.sock',
     flags: [{ name: 'containerd', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Socket of containerd.',
   },
   {
@@ -72,7 +75,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: CONTAINERD_CRI_NAMESPACE,
     flags: [{ name: 'containerd-namespace', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Namespace of containerd.',
   },
   {
@@ -81,7 +84,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'unix:///var/run/docker.sock',
     flags: [{ name: 'docker', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Socket of docker for statistics.',
   },
   {
@@ -90,7 +93,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '',
     flags: [{ name: 'docker-env-metadata-whitelist', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Environment variables read from docker containers.',
   },
   {
@@ -99,7 +102,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'docker-only', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Report docker containers and the root only.',
   },
   {
@@ -108,7 +111,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: '/var/lib/docker',
     flags: [{ name: 'docker-root', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Root of docker, used when docker does not say it.',
   },
   {
@@ -117,7 +120,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'docker-tls', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Use TLS towards docker.',
   },
   {
@@ -126,7 +129,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'ca.pem',
     flags: [{ name: 'docker-tls-ca', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Certificate authority for docker.',
   },
   {
@@ -135,7 +138,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'cert.pem',
     flags: [{ name: 'docker-tls-cert', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Client certificate for docker.',
   },
   {
@@ -144,7 +147,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'key.pem',
     flags: [{ name: 'docker-tls-key', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Client key for docker.',
   },
   {
@@ -153,7 +156,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'enable-cadvisor-json-endpoints', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Serve the old statistics paths.',
   },
   {
@@ -162,7 +165,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'enable-load-reader', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Read the load of each cgroup.',
   },
   {
@@ -171,7 +174,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'default=0',
     flags: [{ name: 'event-storage-age-limit', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'How long statistics events are kept, by kind.',
   },
   {
@@ -180,7 +183,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'default=0',
     flags: [{ name: 'event-storage-event-limit', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'How many statistics events are kept, by kind.',
   },
   {
@@ -189,7 +192,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'log-cadvisor-usage', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Log what the statistics themselves cost.',
   },
   {
@@ -198,7 +201,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'duration',
     default: '1m0s',
     flags: [{ name: 'storage-driver-buffer-duration', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'How long statistics are gathered before they are stored.',
   },
   {
@@ -207,7 +210,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'cadvisor',
     flags: [{ name: 'storage-driver-db', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Database name of the statistics storage.',
   },
   {
@@ -216,7 +219,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'localhost:8086',
     flags: [{ name: 'storage-driver-host', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Host and port of the statistics storage.',
   },
   {
@@ -226,7 +229,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     default: 'root',
     flags: [{ name: 'storage-driver-password', deprecated: 'removal' }],
     isSecret: true,
-    acted: false,
+    acted: OBSOLETE,
     help: 'Password of the statistics storage.',
   },
   {
@@ -235,7 +238,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'bool',
     default: false,
     flags: [{ name: 'storage-driver-secure', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Use a secured connection to the statistics storage.',
   },
   {
@@ -244,7 +247,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'stats',
     flags: [{ name: 'storage-driver-table', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'Table of the statistics storage.',
   },
   {
@@ -253,7 +256,7 @@ export const STATS_SETTINGS: readonly Setting[] = [
     type: 'string',
     default: 'root',
     flags: [{ name: 'storage-driver-user', deprecated: 'removal' }],
-    acted: false,
+    acted: OBSOLETE,
     help: 'User of the statistics storage.',
   },
 ];

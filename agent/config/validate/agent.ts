@@ -48,7 +48,7 @@ function checkManifestURL(config: AgentConfig): readonly ConfigFault[] {
 export function validateAgent(config: AgentConfig): readonly ConfigFault[] {
   const faults = [...checkSockets(config), ...checkManifestURL(config)];
   if (config.containerRuntime !== 'remote') {
-    const detail = 'is not usable in this release; use remote with --container-runtime-endpoint';
+    const detail = 'this agent does not have it; use remote with --container-runtime-endpoint';
     const badValue = config.containerRuntime;
     faults.push(faultOf('containerRuntime', detail, { kind: 'FieldValueNotSupported', badValue }));
   }

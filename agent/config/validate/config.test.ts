@@ -350,7 +350,7 @@ describe('validateConfig refuses', () => {
     ['the other half', { tlsPrivateKeyFile: '/x' }, 'tlsPrivateKeyFile: needs tlsCertFile'],
     ['an unknown TLS version', { tlsCipherSuites: ['AES'] }, 'tlsCipherSuites[0]: must be a suite'],
     ['two servers on one port', { readOnlyPort: 10250 }, 'readOnlyPort: must differ from port'],
-    ['docker', { containerRuntime: 'docker' }, 'containerRuntime: is not usable in this release'],
+    ['docker', { containerRuntime: 'docker' }, 'containerRuntime: this agent does not have it'],
     [
       'an endpoint on the network',
       { containerRuntimeEndpoint: 'tcp://127.0.0.1:5' },

@@ -12,7 +12,7 @@ const setting = (type: SettingType, more: Partial<Setting> = {}): Setting => ({
   type,
   default: '',
   flags: [],
-  acted: false,
+  acted: true,
   help: 'A setting of a test.',
   ...more,
 });

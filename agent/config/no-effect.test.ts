@@ -1,0 +1,74 @@
+import { expect, test } from 'vitest';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { effectiveSettings } from './effective.ts';
+import { renderHelp } from './flags/yargs.ts';
+import { type LoadResult, loadConfig } from './load.ts';
+import { SETTINGS } from './table.ts';
+
+const HEAD = `kind: ${VOCABULARIES.plat.configKind}\napiVersion: ${VOCABULARIES.plat.configApiGroup}/v1beta1\n`;
+
+async function load(argv: readonly string[], file = ''): Promise<Extract<LoadResult, { kind: 'ok' }>> {
+  const result = await loadConfig(argv, { cwd: '/', readFile: () => Promise.resolve(`${HEAD}${file}`) });
+  if (result.kind !== 'ok') throw new Error(JSON.stringify(result));
+  return result;
+}
+
+test('what is set without effect is named in two lines, and never as deprecated', async () => {
+  const { warnings } = await load(
+    [
+      '--config=/c',
+      '--runonce',
+      '--lock-file=/l',
+      '--cni-bin-dir=/x',
+      '--feature-gates=APIServerTracing=true',
+    ],
+    'podCIDR: 10.1.0.0/16\n',
+  );
+  expect(warnings).toEqual([
+    'Deprecated flags: set these in the file given by --config: --feature-gates (featureGates)',
+    'Without effect, not implemented: --runonce, --lock-file (--root-dir has a lock of its own), ' +
+      '/c:podCIDR (the managed network has a range of its own), feature gate APIServerTracing',
+    'Without effect, ignored: --cni-bin-dir (only the docker runtime reads it, which this agent does not have)',
+  ]);
+});
+
+test.each([
+  ['--runonce=false'],
+  ['--hairpin-mode=hairpin-veth'],
+  ['--make-iptables-util-chains=false'],
+  ['--cloud-config='],
+  ['--skip-log-headers'],
+])('%s asks for what is done anyway', async (flag) => {
+  expect((await load([flag])).warnings).toEqual([]);
+});
+
+test.each([
+  ['--hairpin-mode=promiscuous-bridge'],
+  ['--make-iptables-util-chains'],
+  ['--pod-cidr=10.1.0.0/16'],
+])('%s asks for more than is done', async (flag) => {
+  const [warning, ...others] = (await load([flag])).warnings;
+  expect(others).toEqual([]);
+  expect(warning).toContain(`Without effect, not implemented: ${flag.split('=')[0]} (`);
+});
+
+test('every setting without effect is marked in the help and in the view of the configuration', async () => {
+  const [help, { config, origins }] = await Promise.all([renderHelp(), load([])]);
+  const entries = help.split(/\n(?= +-)/);
+  const notes = new Map(effectiveSettings(config, origins).map(({ key, note }) => [key, note]));
+  for (const { key, flags, acted } of SETTINGS) {
+    if (key === 'help' || key === 'version') continue;
+    expect([key, notes.get(key) !== '']).toEqual([key, acted !== true]);
+    for (const { name } of flags) {
+      const entry = entries.find((text) => new RegExp(`^ +(?:-\\w, )?-{1,2}${name}[, ]`).test(text)) ?? '';
+      expect([name, entry.includes('NO EFFECT')]).toEqual([name, acted !== true]);
+      if (acted !== true) expect(entry).not.toContain('deprecated');
+    }
+  }
+});
+
+test('the view names the gates without effect', async () => {
+  const { config, origins } = await load(['--feature-gates=CPUManager=true,WinDSR=true,OpenAPIV3=true']);
+  const row = effectiveSettings(config, origins).find(({ key }) => key === 'featureGates');
+  expect(row?.note).toBe('Without effect, ignored: WinDSR (nodes run Linux)');
+});
