@@ -1,6 +1,7 @@
 /** Runs the server as a process: until it is told to stop. */
 import { asError } from '#api/kit/clock.ts';
 import { createProcessLogger } from '#api/kit/process-logger.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { configWarnings } from './config/parse.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { startServer } from './main.ts';
@@ -15,6 +16,13 @@ export interface RunDeps {
   /** Fires when the end should wait for nobody. */
   readonly hurry: AbortSignal;
 }
+
+/** What stock clients have built in with the other domain; what they look up in discovery works. */
+const PLAT_NOTICE: string = [
+  `API groups end in ${VOCABULARIES.plat.apiGroupDomain} (--vocabulary plat): with stock kubectl these do not work: auth can-i, auth reconcile,`,
+  'certificate, top, create token, create role, rolebinding, clusterrole, clusterrolebinding, ingress, priorityclass,',
+  `and manifests with groups that end in ${VOCABULARIES.kubernetes.apiGroupDomain}. --vocabulary kubernetes on a new --data-dir serves all of kubectl.`,
+].join('\n  ');
 
 class NotStartedError extends Error {
   override readonly name = 'NotStartedError';
@@ -44,6 +52,7 @@ export async function runServer(config: ServerConfig, deps: RunDeps): Promise<nu
     deps.announce(
       `control-plane-lite serves ${server.url}; use it with: kubectl --kubeconfig ${server.platconfigFile} get namespaces`,
     );
+    if (config.vocabulary === 'plat') deps.announce(PLAT_NOTICE);
     try {
       await Promise.race([aborted(deps.signal), server.failed]);
     } finally {

@@ -2,9 +2,11 @@
  *  and takes them away again. Both are safe to repeat. */
 import { access, copyFile, mkdir, readdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { leaveCluster } from '#agent/join/leave.ts';
 import { findProgram, findRuntimePrograms } from '#agent/runtime/managed/programs.ts';
 import { removeManagedContainerd } from '#agent/runtime/managed/remove.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { restartAgent, restartDeps } from './agent-unit.ts';
 import {
   AGENT_UNIT,
   CONTAINERD_UNIT,
@@ -63,8 +65,10 @@ export async function install(deps: InstallDeps, options: InstallOptions): Promi
   if (options.root !== '/' || !options.start) return;
   await deps.systemctl(['daemon-reload']);
   // The agent last, and by restart: an older one that runs is replaced, its pods are not.
-  for (const unit of units.toReversed())
-    await deps.systemctl([unit === AGENT_UNIT ? 'restart' : 'start', unit]);
+  for (const unit of units.toReversed()) {
+    if (unit !== AGENT_UNIT) await deps.systemctl(['start', unit]);
+    else await restartAgent(restartDeps(deps));
+  }
   deps.say('started; look at it with: nodeagent ps, systemctl status nodeagent, journalctl -u nodeagent');
 }
 
@@ -103,6 +107,7 @@ export async function uninstall(deps: InstallDeps, options: UninstallOptions): P
   for (const unit of units) await rm(join(paths.units, unit), { force: true });
   if (options.root === '/' && units.length > 0) await deps.systemctl(['daemon-reload']);
   const original = await readFile(join(options.repository, 'packaging', 'config.yaml'), 'utf8');
+  await leaveCluster(paths.config, deps.say);
   await rm(paths.program, { recursive: true, force: true });
   await rm(paths.command, { force: true });
   await rm(paths.shutdownDelay, { force: true });

@@ -44,6 +44,11 @@ export const COMMANDS: readonly CommandEntry[] = [
     load: () => import('./join.ts'),
   },
   {
+    name: 'leave',
+    summary: 'undo join: this machine is no node of a cluster any more',
+    load: () => import('./leave.ts'),
+  },
+  {
     name: 'version',
     summary: 'show the versions of program, agent and runtime',
     load: () => import('./version.ts'),

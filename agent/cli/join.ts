@@ -1,7 +1,7 @@
 /** `nodeagent join` */
 import { dirname, join, resolve } from 'node:path';
 import { silentLogger } from '#api/kit/logger.ts';
-import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
+import { VOCABULARIES, type Vocabulary, type VocabularyName } from '#api/vocabulary.ts';
 import { type Arguments, type OptionTable, parseArguments, parseChoice } from './arguments.ts';
 import type { Command } from './command.ts';
 import type { CliContext } from './context.ts';
@@ -41,9 +41,13 @@ const OPTIONS = {
   config: {
     type: 'string',
     value: 'FILE',
-    help: "the agent's configuration, written unless it is there (config.yaml beside the platconfig)",
+    help: "the agent's configuration; settings that are missing in it are added (config.yaml beside the platconfig)",
   },
-  vocabulary: { type: 'string', value: 'WORD', help: 'names of the API: plat or kubernetes (plat)' },
+  vocabulary: {
+    type: 'string',
+    value: 'WORD',
+    help: 'names of the API: plat or kubernetes (the one that the server uses)',
+  },
   timeout: {
     type: 'string',
     value: 'DURATION',
@@ -57,7 +61,7 @@ type JoinArguments = Arguments<Extract<keyof typeof OPTIONS, string>>;
 const HELP = {
   name: 'join',
   summary:
-    'Makes this machine a node: gets a client certificate with a token. Then the agent can be started.',
+    'Makes this machine a node: gets a client certificate with a token and configures the agent. An installed nodeagent.service is restarted as the node; `nodeagent leave` undoes it.',
   usage: ['https://HOST:6443 --token TOKEN --ca-cert-hash sha256:HEX [options]'],
   options: OPTIONS,
   examples: [
@@ -94,8 +98,10 @@ async function runJoin(args: JoinArguments, context: CliContext): Promise<void> 
     import('../version.ts'),
   ]);
   const { clock, cwd, env, err, out, signal } = context;
-  const vocabulary =
-    VOCABULARIES[parseChoice('--vocabulary', args.text('vocabulary') ?? 'plat', VOCABULARY_NAMES)];
+  const given = args.text('vocabulary');
+  const vocabularies = (
+    given === undefined ? VOCABULARY_NAMES : [parseChoice('--vocabulary', given, VOCABULARY_NAMES)]
+  ).map((word) => VOCABULARIES[word]);
   const path = (name: 'cert-dir' | 'platconfig' | 'config' | 'bootstrap-kubeconfig', usual: string): string =>
     resolve(cwd, args.text(name) ?? usual);
   const platconfig = path('platconfig', '/etc/nodeagent/node.platconfig');
@@ -109,7 +115,8 @@ async function runJoin(args: JoinArguments, context: CliContext): Promise<void> 
   const say = (text: string): void => void lines.push(out.write(`${printable(text)}\n`));
   const name = nodeName(args.text('hostname-override') ?? '');
   try {
-    await joinCluster(
+    const flags = (vocabulary: Vocabulary): readonly string[] => nodeFlags(files, args, vocabulary.name);
+    const { vocabulary } = await joinCluster(
       {
         clock,
         // Failures are thrown, and steps are told in other words.
@@ -119,8 +126,7 @@ async function runJoin(args: JoinArguments, context: CliContext): Promise<void> 
         ),
         hasTerminal: false,
         passOn: (chunk) => void lines.push(err.write(chunk)),
-        vocabulary,
-        userAgent: `${vocabulary.agentComponent}/${AGENT_VERSION}`,
+        userAgent: ({ agentComponent }) => `${agentComponent}/${AGENT_VERSION}`,
         onStep: say,
         onWaiting: (request) =>
           say(`waiting for approval; an administrator runs: control-plane-lite csr approve ${request}`),
@@ -128,13 +134,15 @@ async function runJoin(args: JoinArguments, context: CliContext): Promise<void> 
       {
         ...(await whatToTrust(args, address)),
         ...files,
+        vocabularies,
+        flags,
         nodeName: name,
         timeoutMs: parseSeconds('--timeout', args.text('timeout') ?? DEFAULT_TIMEOUT) * 1000,
       },
       signal,
     );
-    say(`this machine has joined as node ${name}; start the agent with:`);
-    say(`  nodeagent ${startFlags(files, args)}`);
+    say(`this machine has joined as node ${name}`);
+    await startAsNode(files.configFile, flags(vocabulary), say);
   } finally {
     await Promise.all(lines);
   }
@@ -167,22 +175,31 @@ interface JoinFiles {
   readonly configFile: string;
 }
 
+/** Restarts the installed unit as the node; says how to start the agent where there is none. */
+async function startAsNode(
+  configFile: string,
+  flags: readonly string[],
+  say: (text: string) => void,
+): Promise<void> {
+  const { restartInstalledAgent } = await import('#packaging/agent-unit.ts');
+  if (await restartInstalledAgent(configFile, say)) return;
+  say('start the agent with:');
+  say(`  nodeagent --config=${configFile} ${flags.join(' ')}`);
+}
+
 /** The daemon's flags for what was made, with those that its defaults don't have. */
-function startFlags(
-  { certDir, platconfig, bootstrapConfig, configFile }: JoinFiles,
+function nodeFlags(
+  { certDir, platconfig, bootstrapConfig }: JoinFiles,
   args: JoinArguments,
-): string {
-  const named = (name: 'hostname-override' | 'vocabulary'): readonly string[] => {
-    const value = args.text(name);
-    return value === undefined ? [] : [`--${name}=${value}`];
-  };
+  vocabulary: VocabularyName,
+): readonly string[] {
+  const name = args.text('hostname-override');
   return [
-    `--config=${configFile}`,
     `--platconfig=${platconfig}`,
     `--bootstrap-kubeconfig=${bootstrapConfig}`,
     `--cert-dir=${certDir}`,
     '--rotate-certificates',
-    ...named('hostname-override'),
-    ...named('vocabulary'),
-  ].join(' ');
+    ...(name === undefined ? [] : [`--hostname-override=${name}`]),
+    ...(vocabulary === 'plat' ? [] : [`--vocabulary=${vocabulary}`]),
+  ];
 }

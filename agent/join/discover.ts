@@ -50,9 +50,30 @@ async function fetchInfo(
 }
 
 function noInfo(server: string, namespace: string, cause: ApiRequestError): JoinError {
-  const hint = 'it takes no bootstrap tokens, or speaks another --vocabulary';
-  const message = `${server} shows no cluster-info in ${namespace}: ${hint}: ${asError(cause).message}`;
+  const message = `${server} shows no cluster-info in ${namespace}: ${asError(cause).message}`;
   return new JoinError('NoClusterInfo', message, { cause });
+}
+
+/** The first of some vocabularies in which the server has a cluster-info, which tells the one that it speaks.
+ *  @throws JoinError, CertificateError, the signal's reason */
+export async function discoverVocabulary<T extends SessionDeps>(
+  candidates: readonly T[],
+  options: DiscoverOptions,
+  signal: AbortSignal,
+): Promise<T> {
+  const refusals: JoinError[] = [];
+  for (const deps of candidates) {
+    try {
+      await fetchInfo(deps, options, { insecure: true }, signal);
+      return deps;
+    } catch (thrown) {
+      if (!(thrown instanceof JoinError) || thrown.reason !== 'NoClusterInfo') throw thrown;
+      refusals.push(thrown);
+    }
+  }
+  const places = candidates.map(({ vocabulary }) => vocabulary.publicNamespace).join(' or ');
+  const message = `${options.server} shows no cluster-info in ${places}: start it with --enable-bootstrap-token-auth`;
+  throw new JoinError('NoClusterInfo', message, { cause: refusals[0] });
 }
 
 /** Fetches twice: first from whoever answers, then, with the authority that this gave, from the server itself.

@@ -15,6 +15,8 @@ export type JoinFault =
   /** It was another when it was fetched again. */
   | 'ClusterInfoChanged'
   | 'AlreadyJoined'
+  /** The agent's configuration file cannot be added to. */
+  | 'BadConfig'
   | 'TimedOut';
 
 export class JoinError extends Error {

@@ -100,7 +100,9 @@ export async function createToken(client: AdminClient, wanted: NewToken, clock: 
     secretsPath(vocabulary),
     tokenSecret({ ...wanted, token }, vocabulary, clock.now()),
   );
-  return `nodeagent join ${cluster.url} --token ${token} --ca-cert-hash ${cluster.hash}`;
+  // `join` finds it out by itself; older ones do not.
+  const words = vocabulary.name === 'plat' ? '' : ` --vocabulary ${vocabulary.name}`;
+  return `nodeagent join ${cluster.url}${words} --token ${token} --ca-cert-hash ${cluster.hash}`;
 }
 
 function clusterOf(content: string): { readonly url: string; readonly hash: string } {

@@ -1,7 +1,7 @@
 /** `nodeagent join` against a real server, with the line that it prints. Document 2, 5.9. */
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from 'vitest';
@@ -92,7 +92,6 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
         '--cert-dir=pki',
         '--platconfig=node.conf',
         '--bootstrap-kubeconfig=bootstrap.conf',
-        `--vocabulary=${vocabulary}`,
         '--timeout=20s',
         ...line.slice(1),
       ],
@@ -126,7 +125,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     await expect(missing).rejects.toMatchObject({ status: 404 });
     // Its server will let in whom the cluster vouches for, and nobody else.
     const written = await readFile(`${dir.path}/config.yaml`, 'utf8');
-    expect(written).toContain(`clientCAFile: "${dir.path}/pki/cluster-ca.crt"`);
+    expect(written).toContain(`clientCAFile: ${dir.path}/pki/cluster-ca.crt`);
     expect(written).toContain('mode: Webhook');
     expect(await readFile(`${dir.path}/pki/cluster-ca.crt`, 'utf8')).toBe(plane.server.credentials().ca);
     // Once is enough.
@@ -134,13 +133,40 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect([again.code, again.err]).toEqual([1, expect.stringContaining('this machine is a node already')]);
   });
 
-  test('a configuration that is there is left alone', async () => {
+  test('the words of the server are found out', async () => {
     await using dir = await createTempDir('na-join-');
-    await writeFile(`${dir.path}/config.yaml`, '{}');
+    const line = await newLine();
+    const at = line.indexOf('--vocabulary');
+    expect(line[at + 1]).toBe(vocabulary === 'plat' ? line[0] : vocabulary);
+    const { code, out } = await join(at < 0 ? line : line.toSpliced(at, 2), dir, 'finds');
+    expect(code).toBe(0);
+    expect(out.includes('--vocabulary=kubernetes')).toBe(vocabulary === 'kubernetes');
+  });
+
+  test('a configuration that is there is added to, and restored when the machine leaves', async () => {
+    await using dir = await createTempDir('na-join-');
+    const before = `# mine\napiVersion: ${words.configApiGroup}/v1beta1\nkind: ${words.configKind}\nreadOnlyPort: 10255\n`;
+    await writeFile(`${dir.path}/config.yaml`, before);
     const { code, out } = await join(await newLine(), dir, 'own');
     expect(code).toBe(0);
-    expect(out).toContain(`left ${dir.path}/config.yaml as it is`);
-    expect(await readFile(`${dir.path}/config.yaml`, 'utf8')).toBe('{}');
+    expect(out).toContain(`added to ${dir.path}/config.yaml: authentication.anonymous.enabled, `);
+    expect(out).toContain('kept readOnlyPort: 10255');
+    const merged = await readFile(`${dir.path}/config.yaml`, 'utf8');
+    expect(merged).toContain('# mine');
+    expect(merged).toContain('serverTLSBootstrap: true');
+    expect(await run(['leave', '--config=config.yaml'], dir.path)).toMatchObject({ code: 0, err: '' });
+    expect(await readFile(`${dir.path}/config.yaml`, 'utf8')).toBe(before);
+    expect(await readdir(dir.path)).toEqual(['config.yaml']);
+    // And it may join again.
+    expect((await join(await newLine(), dir, 'own')).code).toBe(0);
+  });
+
+  test('a configuration that cannot be added to is told before anything else', async () => {
+    await using dir = await createTempDir('na-join-');
+    await writeFile(`${dir.path}/config.yaml`, 'authentication: on\n');
+    const { code, err } = await join(await newLine(), dir, 'bad');
+    expect([code, err]).toEqual([1, expect.stringContaining('authentication must be a mapping')]);
+    expect(await readdir(dir.path)).toEqual(['config.yaml']);
   });
 
   test('a wrong hash is told, with the right one', async () => {
@@ -209,9 +235,10 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
   test('a server that is away is told', async () => {
     await using dir = await createTempDir('na-join-');
     const line = (await newLine()).map((word) => (word.startsWith('https:') ? 'https://127.0.0.1:1' : word));
-    const { code, err } = await join([...line, '--timeout=3s'], dir, 'away');
+    const { code, out, err } = await join([...line, '--timeout=3s'], dir, 'away');
     expect(code).toBe(1);
-    expect(err).toMatch(/took too long: https:\/\/127.0.0.1:1 is away: .*ECONNREFUSED/);
+    expect(out).toMatch(/^waiting for the API server at https:\/\/127.0.0.1:1 \(2 s\): .*ECONNREFUSED/m);
+    expect(err).toMatch(/gave up after 3 s \(--timeout\): https:\/\/127.0.0.1:1 is away: .*ECONNREFUSED/);
   });
 
   test('waits for an administrator where nobody else approves', async () => {
