@@ -79,17 +79,20 @@ const directoryMode = (gid: number | undefined): number =>
 
 type Group = number | undefined;
 
-/** Whether what is made with this mode has it at once; a group of its own comes first. */
-const hasAtOnce = ({ umask }: Writer, mode: number, gid: Group): boolean =>
-  gid === undefined && (mode & umask) === 0;
+const ROOT = 0;
+
+/** Whether a file created with this mode has it immediately: a change of the owner or the group comes first. */
+const hasAtOnce = ({ umask }: Writer, mode: number, isChowned: boolean): boolean =>
+  !isChowned && (mode & umask) === 0;
 
 async function writeFile(writer: Writer, path: string, file: PayloadFile, gid: Group): Promise<void> {
   const { files } = writer;
   const mode = fileMode(file, gid);
-  const isRight = hasAtOnce(writer, mode, gid);
+  const isChowned = gid !== undefined || file.uid !== undefined;
+  const isRight = hasAtOnce(writer, mode, isChowned);
   await using held = await files.open(path, CREATE_NEW, isRight ? mode : 0o600);
   await files.write(held, file.data);
-  if (gid !== undefined) await files.chown(held, gid);
+  if (isChowned) await files.chown(held, file.uid ?? ROOT, gid ?? ROOT);
   if (!isRight) await files.chmod(held, mode);
 }
 
@@ -97,12 +100,12 @@ async function writeFile(writer: Writer, path: string, file: PayloadFile, gid: G
 async function writeTree(writer: Writer, path: string, tree: Tree, gid: Group): Promise<void> {
   const { files } = writer;
   const mode = directoryMode(gid);
-  const isRight = hasAtOnce(writer, mode, gid);
+  const isRight = hasAtOnce(writer, mode, gid !== undefined);
   await files.mkdir(path, isRight ? mode : 0o700);
   await using dir = await files.open(path, HOLD_DIR);
   for (const [name, file] of tree.files) await writeFile(writer, at(dir, name), file, gid);
   for (const [name, subtree] of tree.directories) await writeTree(writer, at(dir, name), subtree, gid);
-  if (gid !== undefined) await files.chown(dir, gid);
+  if (gid !== undefined) await files.chown(dir, ROOT, gid);
   if (!isRight) await files.chmod(dir, mode);
 }
 
@@ -112,6 +115,7 @@ async function sameFile(files: FileCalls, path: string, file: PayloadFile, gid: 
   const stats = await files.stat(held);
   if (!stats.isFile() || stats.size !== file.data.length) return false;
   if ((stats.mode & 0o7777) !== fileMode(file, gid) || stats.gid !== (gid ?? stats.gid)) return false;
+  if (stats.uid !== (file.uid ?? stats.uid)) return false;
   await using opened = await files.open(heldPath(held), constants.O_RDONLY);
   return file.data.equals(await files.read(opened, file.data.length));
 }

@@ -45,8 +45,8 @@ export interface FileCalls {
   read(file: Held, bytes: number): MayWait<Buffer>;
   write(file: Held, data: Buffer): MayWait<void>;
   chmod(held: Held, mode: number): MayWait<void>;
-  /** Gives it to root and this group. */
-  chown(held: Held, gid: number): MayWait<void>;
+  /** Changes the owner and the group. */
+  chown(held: Held, uid: number, gid: number): MayWait<void>;
   mkdir(path: string, mode: number): MayWait<void>;
   readlink(path: string): MayWait<string>;
   rename(from: string, to: string): MayWait<void>;
@@ -91,7 +91,7 @@ export const POOLED: FileCalls = {
   },
   write: ({ fd }, data) => pooled.write(fd, data),
   chmod: ({ fd }, mode) => pooled.chmod(fd, mode),
-  chown: ({ fd }, gid) => pooled.chown(fd, 0, gid),
+  chown: ({ fd }, uid, gid) => pooled.chown(fd, uid, gid),
   mkdir: (path, mode) => pooled.mkdir(path, mode),
   readlink: (path) => pooled.readlink(path),
   rename: (from, to) => pooled.rename(from, to),
@@ -115,7 +115,7 @@ export const DIRECT: FileCalls = {
   },
   write: ({ fd }, data) => writeFileSync(fd, data),
   chmod: ({ fd }, mode) => fchmodSync(fd, mode),
-  chown: ({ fd }, gid) => fchownSync(fd, 0, gid),
+  chown: ({ fd }, uid, gid) => fchownSync(fd, uid, gid),
   mkdir: (path, mode) => mkdirSync(path, mode),
   readlink: (path) => readlinkSync(path),
   rename: (from, to) => renameSync(from, to),

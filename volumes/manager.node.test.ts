@@ -4,7 +4,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
-import type { Volume } from '#api/schema/gen/core-v1.ts';
+import type { PodSpec, Volume } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createVolumeManager } from './manager.ts';
 import { createMounter } from './mounter.ts';
@@ -58,11 +58,11 @@ describe('emptyDir', () => {
       ),
       never,
     );
-    for (const { hostPath } of volumes.values()) {
-      expect(modeOf(hostPath)).toBe(0o2777);
-      expect(statSync(hostPath).gid).toBe(4321);
-    }
-    expect(volumes.size).toBe(2);
+    const facts = [...volumes.values()].map(({ hostPath }) => [modeOf(hostPath), statSync(hostPath).gid]);
+    expect(facts).toEqual([
+      [0o2777, 4321],
+      [0o3777, 4321],
+    ]);
   });
 
   test('keeps its content and permissions over a restart of the agent', async () => {
@@ -83,6 +83,7 @@ describe('emptyDir', () => {
     const info = await statfs(hostPath);
     expect(info.type).toBe(TMPFS_MAGIC);
     expect(info.blocks * info.bsize).toBe(2 ** 20);
+    expect(modeOf(hostPath)).toBe(0o1777);
     await writeFile(join(hostPath, 'f'), 'x');
     const again = createVolumeManager(t.host);
     await mountOne(again, volume);
@@ -234,6 +235,58 @@ describe('content volumes', () => {
     t.configMaps.set('default/app', { data: { a: '1' } });
     await manager.refreshPod(pod);
     expect(readFileSync(join(dir, 'a'), 'utf8')).toBe('1');
+  });
+});
+
+describe('tokens of the service account', () => {
+  const user = (name: string, runAsUser?: number) => ({
+    name,
+    volumeMounts: [{ name: 'v', mountPath: '/v' }],
+    ...(runAsUser === undefined ? {} : { securityContext: { runAsUser } }),
+  });
+  const pair = (a?: number, b?: number): Partial<PodSpec> => ({ containers: [user('a', a), user('b', b)] });
+  const volume = {
+    name: 'v',
+    projected: { sources: [{ serviceAccountToken: { path: 'token' } }, { configMap: { name: 'app' } }] },
+  };
+
+  test.each<[string, Partial<PodSpec>, [mode: number, uid: number, gid: number]]>([
+    ['no user and no group', {}, [0o644, 0, 0]],
+    ['a user of the pod', { securityContext: { runAsUser: 1234 } }, [0o600, 1234, 0]],
+    ['root as the user of the pod', { securityContext: { runAsUser: 0 } }, [0o600, 0, 0]],
+    ['one user in all containers', pair(1234, 1234), [0o600, 1234, 0]],
+    ['several users', pair(1234, 4321), [0o644, 0, 0]],
+    ['a container without a user', pair(1234), [0o644, 0, 0]],
+    ['an init container of another user', { ...pair(1, 1), initContainers: [user('i', 2)] }, [0o644, 0, 0]],
+    [
+      'a container that overrides the user of the pod',
+      { ...pair(7, 7), securityContext: { runAsUser: 8 } },
+      [0o600, 7, 0],
+    ],
+    ['a group', { securityContext: { fsGroup: 99 } }, [0o640, 0, 99]],
+    ['a user and a group', { securityContext: { runAsUser: 1234, fsGroup: 99 } }, [0o640, 1234, 99]],
+    ['several users and a group', { ...pair(1, 2), securityContext: { fsGroup: 99 } }, [0o640, 0, 99]],
+  ])('of a pod with %s', async (_, spec, [mode, uid, gid]) => {
+    await using t = await createTestHost();
+    t.configMaps.set('default/app', { data: { other: 'x' } });
+    let issued = 0;
+    const accountToken = (): Promise<string> => {
+      issued += 1;
+      return Promise.resolve(`t${issued}`);
+    };
+    const manager = createVolumeManager({ ...t.host, accountToken });
+    const pod = testPod('uid-1', [volume], spec);
+    const dir = (await manager.mountPod(pod, never)).get('v')?.hostPath ?? '';
+    const owned = (name: string): number[] => {
+      const stats = statSync(join(dir, name));
+      return [stats.mode & 0o7777, stats.uid, stats.gid];
+    };
+    expect(owned('token')).toEqual([mode, uid, gid]);
+    expect(owned('other').slice(1)).toEqual([0, gid]);
+    // A renewed token has the same owner.
+    await manager.refreshPod(pod);
+    expect(readFileSync(join(dir, 'token'), 'utf8')).toBe('t2');
+    expect(owned('token')).toEqual([mode, uid, gid]);
   });
 });
 

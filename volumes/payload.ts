@@ -7,6 +7,8 @@ export interface PayloadFile {
   /** Permission bits, 0 to 0777. */
   readonly mode: number;
   readonly data: Buffer;
+  /** User that owns the file; root unless given. */
+  readonly uid?: number;
 }
 
 /** By relative path; checked with `checkPayload` before it is written. */

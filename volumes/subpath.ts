@@ -23,7 +23,8 @@ export interface SubPathBind {
 const LONGEST_PATH = 4096;
 /** The kernel gives up a resolution with EAGAIN when a rename happens meanwhile. */
 const MOST_TRIES = 256;
-const PERMISSIONS = 0o777;
+/** With the set-id bits and the sticky bit. */
+const PERMISSIONS = 0o7777;
 const SETGID = 0o2000;
 
 /** The names of a subPath, without empty and `.` elements. Pure.

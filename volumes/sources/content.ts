@@ -131,7 +131,19 @@ export function downwardContent(
 /** An hour, as upstream. */
 const TOKEN_SECONDS = 3600;
 
-/** A token of the pod's service account. With a group of its own the volume shows it to that group alone.
+/** The user as whom all containers of the pod run; undefined when one has none of its own, or they differ. Ephemeral
+ *  containers don't count. Pure. Source: upstream 1.24, owner of service account token files. */
+export function soleUser({ spec }: Pod): number | undefined {
+  const users = new Set(
+    [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])].map(
+      ({ securityContext }) => securityContext?.runAsUser ?? spec?.securityContext?.runAsUser,
+    ),
+  );
+  return users.size === 1 ? [...users][0] : undefined;
+}
+
+/** A token of the pod's service account. It belongs to the pod's user, and with a group of its own the volume shows it to
+ *  that group too; a pod with neither gets the volume's mode.
  *  @throws VolumeSetupError where nobody issues tokens; what the issuer rejects with */
 export async function tokenContent(
   { services, pod, fsGroup }: SourceRequest,
@@ -144,8 +156,11 @@ export async function tokenContent(
     );
   }
   const token = await services.accountToken(pod, { audience, expirationSeconds });
-  const mode = fsGroup === undefined ? defaultMode : 0o640;
-  return { payload: new Map([[path, { mode, data: Buffer.from(token) }]]), changes: true };
+  const uid = soleUser(pod);
+  // A volume with a group adds what the group may read.
+  const mode = uid === undefined && fsGroup === undefined ? defaultMode : 0o600;
+  const owner = uid === undefined ? {} : { uid };
+  return { payload: new Map([[path, { mode, data: Buffer.from(token), ...owner }]]), changes: true };
 }
 
 /** Several contents in one volume. */

@@ -10,6 +10,7 @@ import { removeTree } from '../remove-tree.ts';
 import { errorCode, VolumeSetupError } from '../setup-error.ts';
 import { defineSource, type ReadyVolume, type SourcePlugin, type SourceRequest } from './source.ts';
 
+const MEMORY = 'Memory';
 const HUGE_PAGES = 'HugePages';
 const HUGE_PAGES_RESOURCE = 'hugepages-';
 
@@ -81,9 +82,11 @@ export function hugePageSize(pod: Pod, medium: string): number {
   }
 }
 
-/** Mode of the root directory: everyone may write, as containers run as anyone. */
-function rootMode(request: SourceRequest): number {
-  return request.fsGroup === undefined ? 0o777 : groupMode(0o777, true, false);
+/** Mode of the root directory: everyone may write, as containers run as anyone. One in memory has the sticky bit, as file
+ *  systems in memory have it by themselves. Source: upstream 1.24. */
+function rootMode(request: SourceRequest, medium: string): number {
+  const mode = medium === MEMORY ? 0o1777 : 0o777;
+  return request.fsGroup === undefined ? mode : groupMode(mode, true, false);
 }
 
 async function exists(dir: string): Promise<boolean> {
@@ -117,7 +120,7 @@ async function finish(request: SourceRequest, path: string, dir: string, isLeft:
     await mkdir(path, 0o750);
   }
   if (request.fsGroup !== undefined) await chown(path, 0, request.fsGroup);
-  await chmod(path, rootMode(request));
+  await chmod(path, rootMode(request, ''));
   await rename(path, dir);
 }
 
@@ -134,10 +137,10 @@ async function setUp(spec: EmptyDirVolumeSource, request: SourceRequest): Promis
   const { medium = '' } = spec;
   const sizeLimit = parseSizeLimit(spec.sizeLimit);
   const dir = request.dir('empty-dir');
-  const mode = rootMode(request);
+  const mode = rootMode(request, medium);
   if (medium === '') {
     await makeOnDisk(request, dir);
-  } else if (medium === 'Memory') {
+  } else if (medium === MEMORY) {
     const isNew = (await mkdir(dir, { recursive: true, mode: 0o750 })) !== undefined;
     const sizes = emptyDirs?.sizesMemory ?? true;
     const size = sizes ? memorySize(request.pod, sizeLimit, allocatable()['memory']) : undefined;
