@@ -4,12 +4,14 @@ import { startEtcd } from '#plane/store/testing/etcd.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { type StockProcess, startStock } from '../../testing/stock-process.ts';
 import {
+  checkStockServer,
   type StockServerPlace,
   stockPrograms,
   stockServerFlags,
   writeStockFiles,
 } from '../../testing/stock-server.ts';
 import { createTempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
 import { residentMiB } from '../process.ts';
 import { type HttpClient, openClient, requestBytes, type Target } from './http-client.ts';
 import { createLoad } from './load.ts';
@@ -59,6 +61,13 @@ export async function setUpUpstream(
   const startedS = (performance.now() - startMs) / 1000;
   const clients = await Promise.all(Array.from({ length: CLIENTS }, () => openClient(target)));
   stack.defer(() => clients.forEach((client) => client.close()));
+  const [client] = clients;
+  if (client !== undefined) {
+    await eventually(
+      async () => (await client.send(requestBytes('GET', '/api/v1/namespaces/default'))).status === 200,
+    );
+    await checkStockServer((method, path, body) => client.send(requestBytes(method, path, body)));
+  }
   return {
     store: 'etcd',
     clients,

@@ -9,7 +9,12 @@ import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startEtcd } from '#plane/store/testing/etcd.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { type StockProcess, startStock } from '../../testing/stock-process.ts';
-import { type StockServerPlace, stockServerFlags, writeStockFiles } from '../../testing/stock-server.ts';
+import {
+  checkStockServer,
+  type StockServerPlace,
+  stockServerFlags,
+  writeStockFiles,
+} from '../../testing/stock-server.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 import type { Body } from '../plane/support.ts';
@@ -98,6 +103,9 @@ async function furnish(
   for (const there of [path, `/api/v1/namespaces/${WORDS.systemNamespace}`]) {
     await eventually(async () => (await call('GET', there)).status === 200);
   }
+  await checkStockServer((method, place, body) =>
+    call(method, place, body === undefined ? undefined : JSON.parse(body)),
+  );
   await create(`${path}/serviceaccounts`, { metadata: { name: 'default' } });
   const data = { 'ca.crt': authority.certificate };
   await create(`${path}/configmaps`, { metadata: { name: 'kube-root-ca.crt' }, data });
