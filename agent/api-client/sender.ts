@@ -1,10 +1,12 @@
 /** One request to the API server: its headers, credentials renewed once after a 401, and JSON where the server refuses
  *  protobuf. Throws for an answer that is a failure. */
+
 import type { Dispatcher } from 'undici';
 import { impersonationHeaders } from '#api/client-config/impersonation.ts';
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import type { ApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { asError } from '#api/kit/clock.ts';
+import { trimEnd } from '#api/kit/trim-end.ts';
 import { type CredentialDeps, createCredentials } from './create-credentials.ts';
 import { type Credential, isSameCredential } from './credentials.ts';
 import { ApiRequestError, readApiFailure, ServerUnreachableError } from './errors.ts';
@@ -72,7 +74,7 @@ function createAttempt(
   forms: WireForms,
 ): Attempt {
   const base = new URL(config.server);
-  const prefix = base.pathname.replace(/\/+$/, '');
+  const prefix = trimEnd(base.pathname, '/');
   const { impersonate } = config;
   const always = {
     'user-agent': options.userAgent,

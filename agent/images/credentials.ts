@@ -1,5 +1,6 @@
 /** Registry credentials: what they are, and which of them fit an image. Pure.
  *  Matching as in the registry configuration of the field: host globs label by label, equal ports, path prefixes. */
+import { type GlobPart, matchesGlob } from '#api/kit/glob.ts';
 
 /** One login to a registry. Never logged, never part of an error. Says nothing of the server: which logins fit an
  *  image is decided here, and containerd ignores a login whose server is not spelled as a URL of the very host. */
@@ -46,39 +47,45 @@ function splitKey(key: string): KeyParts {
   };
 }
 
-function escapeLiteral(char: string): string {
-  return /[\\^$.*+?()[\]{}|/-]/.test(char) ? `\\${char}` : char;
-}
-
-/** Compiles a shell glob of one host label (`*`, `?`, `[a-z]`, `\x`); undefined when it is malformed. */
-function globToRegExp(glob: string): RegExp | undefined {
-  let source = '';
+/** Reads a shell glob of one host label (`*`, `?`, `[a-z]`, `\x`); undefined when it is malformed. */
+function parseGlob(glob: string): readonly GlobPart[] | undefined {
+  const parts: GlobPart[] = [];
   for (let at = 0; at < glob.length; at += 1) {
     const char = glob.charAt(at);
-    if (char === '*') source += '[^/]*';
-    else if (char === '?') source += '[^/]';
+    if (char === '*') parts.push('any');
+    else if (char === '?') parts.push(() => true);
     else if (char === '[') {
       const end = glob.indexOf(']', at + 2);
-      if (end < 0) return undefined;
-      const inner = glob.slice(at + 1, end).replace(/[\\[]/g, '\\$&');
-      source += `[${inner}]`;
+      const set = end < 0 ? undefined : parseSet(glob.slice(at + 1, end));
+      if (set === undefined) return undefined;
+      parts.push((character) => set.test(character));
       at = end;
-    } else if (char === '\\') {
-      at += 1;
+    } else {
+      if (char === '\\') at += 1;
       if (at >= glob.length) return undefined;
-      source += escapeLiteral(glob.charAt(at));
-    } else source += escapeLiteral(char);
+      const wanted = glob.charAt(at);
+      parts.push((character) => character === wanted);
+    }
   }
+  return parts;
+}
+
+function parseSet(inner: string): RegExp | undefined {
   try {
-    return new RegExp(`^${source}$`);
+    return new RegExp(`^[${inner.replace(/[\\[]/g, '\\$&')}]$`);
   } catch {
     return undefined; // such as a reversed range
   }
 }
 
+/** Longer labels than names may have are matched by a star alone. */
+const LONGEST_LABEL = 253;
+
 function matchesLabel(glob: string, label: string): boolean {
   if (glob === '*' || glob === label) return true;
-  return /[*?[\\]/.test(glob) && (globToRegExp(glob)?.test(label) ?? false);
+  if (label.length > LONGEST_LABEL || !/[*?[\\]/.test(glob)) return false;
+  const parts = parseGlob(glob);
+  return parts !== undefined && matchesGlob(parts, label);
 }
 
 /** What is wrong with a match pattern, as a phrase; undefined when it can be used. */
@@ -87,7 +94,7 @@ export function matchPatternFault(pattern: string): string | undefined {
   if (/\s/.test(pattern)) return 'must not contain spaces';
   const { labels } = splitKey(normalizeRegistryKey(pattern));
   if (labels.join('') === '') return 'must name a registry host';
-  return labels.every((label) => globToRegExp(label) !== undefined) ? undefined : 'contains a malformed glob';
+  return labels.every((label) => parseGlob(label) !== undefined) ? undefined : 'contains a malformed glob';
 }
 
 /** Whether a key such as `*.example.com:5000/team` covers `reg.example.com:5000/team/app`. */

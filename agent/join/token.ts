@@ -1,4 +1,5 @@
 /** What a machine joins with, as a person types it. Pure. Source: document 2, 5.9 (1). */
+import { trimEnd } from '#api/kit/trim-end.ts';
 import { JoinError } from './errors.ts';
 
 export interface JoinToken {
@@ -40,5 +41,5 @@ export function parseServerAddress(text: string): string {
   // The default of the scheme is left out of what a URL says, so that 443 has to be looked for in the text.
   const named = url.port !== '' || /:443(?:\/|$)/.test(text);
   const port = named ? url.port || '443' : DEFAULT_PORT;
-  return `https://${url.hostname}:${port}${url.pathname.replace(/\/+$/, '')}`;
+  return `https://${url.hostname}:${port}${trimEnd(url.pathname, '/')}`;
 }

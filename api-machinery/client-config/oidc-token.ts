@@ -1,6 +1,8 @@
 /** Identity tokens of OpenID Connect as a client sees them. Pure; the server alone checks their signature.
  *  Source: document 2, section 5.3; RFC 6749, section 6; OpenID Connect Discovery 1.0, section 4. */
+
 import { parseJsonText } from '../codec/json-text.ts';
+import { trimEnd } from '../kit/trim-end.ts';
 import { isObject } from './fields.ts';
 import type { OidcSpec } from './oidc-spec.ts';
 
@@ -38,7 +40,7 @@ export function isFresh(token: string, nowMs: number): boolean {
 
 /** Where an issuer tells of itself. */
 export function discoveryUrl(issuerUrl: string): string {
-  return `${issuerUrl.replace(/\/+$/, '')}/.well-known/openid-configuration`;
+  return `${trimEnd(issuerUrl, '/')}/.well-known/openid-configuration`;
 }
 
 export interface TokenEndpoint {
@@ -53,7 +55,7 @@ export function parseDiscovery(text: string, issuerUrl: string): TokenEndpoint {
   const found = parseObject(text);
   if (found === undefined) throw new OidcError('the discovery document is not a JSON object');
   const { issuer, token_endpoint: url, token_endpoint_auth_methods_supported: methods } = found;
-  const bare = (address: string): string => address.replace(/\/+$/, '');
+  const bare = (address: string): string => trimEnd(address, '/');
   if (typeof issuer !== 'string' || bare(issuer) !== bare(issuerUrl)) {
     throw new OidcError(`the discovery document must name ${issuerUrl} as its issuer`);
   }

@@ -1,7 +1,9 @@
 /** Chooses a context of a client configuration and gathers what a connection needs. Files are read through a
  *  function that is handed in. Source: document 2, sections 5.3 and 5.8. */
+
 import { dirname, resolve } from 'node:path';
 import { asError } from '../kit/clock.ts';
+import { trimEnd } from '../kit/trim-end.ts';
 import type { FieldError } from '../meta/field-error.ts';
 import { parsePem } from '../pki/pem.ts';
 import { checkCluster, checkUser, readServer } from './check.ts';
@@ -241,7 +243,7 @@ export async function resolveClientConfig(
   return {
     file: config.file,
     userName: user?.name ?? '',
-    server: url.href.replace(/\/+$/, ''),
+    server: trimEnd(url.href, '/'),
     namespace: context.namespace === '' ? 'default' : context.namespace,
     tls: {
       ...(authority === undefined ? {} : { authority: authority.pem }),

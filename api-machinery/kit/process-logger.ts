@@ -1,6 +1,7 @@
 /** The process's logger: JSON lines on standard error or text in the field's form, errors with their whole chain of
  *  causes. */
 import { pino } from 'pino';
+import { type GlobPart, matchesGlob } from './glob.ts';
 import type { Logger } from './logger.ts';
 import { createTextLogger, type Severity } from './text-logger.ts';
 
@@ -25,8 +26,11 @@ export interface ModuleVerbosity {
 const thresholdOf = (verbosity: number): Threshold => ({ debug: verbosity >= 4, trace: verbosity >= 6 });
 
 function matches(pattern: string, name: string): boolean {
-  const escaped = pattern.replaceAll(/[.+^${}()|[\]\\]/g, '\\$&');
-  return new RegExp(`^${escaped.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(name);
+  const parts = Array.from(pattern, (wanted): GlobPart => {
+    if (wanted === '*') return 'any';
+    return wanted === '?' ? () => true : (character) => character === wanted;
+  });
+  return matchesGlob(parts, name);
 }
 
 class VerbosityLogger implements ProcessLogger {

@@ -1,5 +1,6 @@
 /** Durations as the configuration writes them: `1m0s`, `100ms`, `1.5h`, `-2h3m`.
  *  Exact in nanoseconds within a signed 64-bit integer. */
+import { trimEnd } from '../kit/trim-end.ts';
 
 /** A text that is no duration. */
 export class DurationError extends Error {
@@ -26,7 +27,7 @@ const SECOND = 1_000_000_000n;
 const MAX_NANOS = 2n ** 63n - 1n;
 const LONGEST_TEXT = 256;
 const WHOLE = /^[+-]?(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+$/;
-const PART = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/g;
+const PART = /(\d*)(?:\.(\d*))?(ns|us|µs|μs|ms|s|m|h)/gy;
 
 /** Reads a duration into nanoseconds. `0` needs no unit; fractions of a nanosecond are cut.
  *  @throws DurationError */
@@ -50,7 +51,7 @@ export function parseDuration(text: string): bigint {
 /** `1.5` of `1500` thousandths: the fraction without trailing zeros. */
 function decimalText(amount: bigint, unit: bigint): string {
   const digits = unit.toString().length - 1;
-  const fraction = (amount % unit).toString().padStart(digits, '0').replace(/0+$/, '');
+  const fraction = trimEnd((amount % unit).toString().padStart(digits, '0'), '0');
   return `${amount / unit}${fraction === '' ? '' : `.${fraction}`}`;
 }
 

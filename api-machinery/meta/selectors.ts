@@ -38,8 +38,9 @@ interface Scanner {
 
 function createScanner(text: string): Scanner {
   const tokens: string[] = [];
+  const { length } = text.trimEnd();
   let offset = 0;
-  while (offset < text.trimEnd().length) {
+  while (offset < length) {
     TOKEN.lastIndex = offset;
     const match = TOKEN.exec(text);
     if (match?.[1] === undefined) break;

@@ -1,5 +1,6 @@
 /** Points in time as RFC 3339 text: whole seconds (Time), microseconds (MicroTime), nanoseconds (logs, CRI).
  *  Inside the programs a time is Unix milliseconds (number) or Unix nanoseconds (bigint). */
+import { trimEnd } from '../kit/trim-end.ts';
 
 /** A text that is no RFC 3339 time. */
 export class TimeError extends Error {
@@ -107,6 +108,6 @@ export function formatMicroTime(unixNanos: bigint): string {
 export function formatTimeNanos(unixNanos: bigint): string {
   const seconds = floorDivide(unixNanos, NANOS_PER_SECOND);
   const nanos = unixNanos - seconds * NANOS_PER_SECOND;
-  const fraction = nanos.toString().padStart(9, '0').replace(/0+$/, '');
+  const fraction = trimEnd(nanos.toString().padStart(9, '0'), '0');
   return `${secondsText(Number(seconds))}${fraction === '' ? '' : `.${fraction}`}Z`;
 }

@@ -15,7 +15,7 @@ export function processNumbers(
   loadavg: string,
 ): ProcessNumbers | undefined {
   const capacity = Math.min(Number(pidMax), Number(threadsMax));
-  const running = Number(/\d+\/(\d+)/.exec(loadavg)?.[1] ?? Number.NaN);
+  const running = Number(/(?<!\d)\d+\/(\d+)/.exec(loadavg)?.[1] ?? Number.NaN);
   if (!Number.isFinite(capacity) || !Number.isFinite(running)) return undefined;
   return { capacity, available: Math.max(0, capacity - running) };
 }

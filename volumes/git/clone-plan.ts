@@ -1,6 +1,8 @@
 /** What git is told when it fills a gitRepo volume: which repositories it may talk to, and everything in it that would
  *  run programs, follow links or ask people switched off. Pure. */
+
 import { posix } from 'node:path';
+import { trimEnd } from '#api/kit/trim-end.ts';
 import type { GitRepoVolumeSource } from '#api/schema/gen/core-v1.ts';
 import { VolumeSetupError } from '../setup-error.ts';
 
@@ -38,7 +40,7 @@ function checkText(field: string, text: string): void {
 
 /** The last part of the path, as git names a clone. */
 function nameOf(path: string): string {
-  const bare = path.replace(/\/+$/, '').replace(/\/\.git$/, '');
+  const bare = trimEnd(path, '/').replace(/\/\.git$/, '');
   return bare.slice(Math.max(bare.lastIndexOf('/'), bare.lastIndexOf(':')) + 1).replace(/\.git$/, '');
 }
 

@@ -1,8 +1,10 @@
 /** storageos: a volume of StorageOS, which shows it on the node as a device or as a file.
  *  Spec: document 3, 2.3 and 2.5. Source: upstream 1.24; StorageOS's REST interface, version 1. */
+
 import { stat } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { isAbsolute, join } from 'node:path';
+import { trimEnd } from '#api/kit/trim-end.ts';
 import type { StorageOSPersistentVolumeSource } from '#api/schema/gen/core-v1.ts';
 import type { DevicePlugin, DeviceServices } from '../devices/contract.ts';
 import { defineDeviceSource } from '../devices/define-source.ts';
@@ -33,7 +35,7 @@ type Spec = StorageOSPersistentVolumeSource;
 /** @throws VolumeSetupError for an address that isn't one; its text never holds a login */
 export function readApi(data: ReadonlyMap<string, Buffer>): StorageosApi {
   const text = (key: string): string | undefined => data.get(key)?.toString('utf8').trim() || undefined;
-  const address = (text('apiAddress') ?? DEFAULT_API.address).replace(/^tcp:/, 'http:').replace(/\/+$/, '');
+  const address = trimEnd((text('apiAddress') ?? DEFAULT_API.address).replace(/^tcp:/, 'http:'), '/');
   if (!/^https?:\/\/[\w.:[\]-]+$/.test(address) || !URL.canParse(address)) {
     throw new VolumeSetupError('the secret’s apiAddress must be like tcp://host:5705');
   }

@@ -1,6 +1,8 @@
 /** The gateway of a ScaleIO system: which volumes there are, and which machine has them.
  *  Source: upstream's client of it, release 1.24. */
+
 import { Buffer } from 'node:buffer';
+import { trimEnd } from '#api/kit/trim-end.ts';
 import { VolumeSetupError } from '../setup-error.ts';
 import { elementsOf, type JsonAnswer, memberOf, requestJson, textOf } from './json-client.ts';
 
@@ -46,7 +48,7 @@ const errorCodeOf = (body: unknown): number | undefined => {
 
 /** Logs in. @throws VolumeSetupError */
 export async function openGateway(access: GatewayAccess, signal: AbortSignal): Promise<ScaleIoGateway> {
-  const base = access.gateway.replace(/\/+$/, '');
+  const base = trimEnd(access.gateway, '/');
   const tls = { rejectUnauthorized: access.verify };
 
   async function ask(

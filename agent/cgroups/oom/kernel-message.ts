@@ -13,9 +13,34 @@ export interface OomKill {
 /** Lowest bits of a record's priority: above them is who wrote it, 0 for the kernel alone. */
 const KERNEL_PRIORITIES = 8;
 
+const SUMMARY = /^oom-kill:constraint=[^,]*,nodemask=/;
 // A process may call itself anything, but the kernel says its number last.
-const SUMMARY =
-  /^oom-kill:constraint=[^,]*,nodemask=.*?,(?:oom_memcg=(?<limited>\/.*?)|global_oom),task_memcg=(?<cgroup>\/.*?),task=(?<task>.*),pid=(?<pid>\d+),uid=\d+$/;
+const LAST = /,pid=(\d{1,10}),uid=\d{1,10}$/;
+const LIMITED = ',oom_memcg=/';
+const GLOBAL = ',global_oom,task_memcg=/';
+const CGROUP = ',task_memcg=/';
+const TASK = ',task=';
+
+/** Each part begins at the first place where it can: a single search for each. */
+function parseSummary(text: string): OomKill | undefined {
+  const [head] = SUMMARY.exec(text) ?? [];
+  const last = LAST.exec(text);
+  if (head === undefined || last === null) return undefined;
+  const body = text.slice(0, last.index);
+  const limitedAt = body.indexOf(LIMITED, head.length);
+  const globalAt = body.indexOf(GLOBAL, head.length);
+  const isGlobal = globalAt >= 0 && (limitedAt < 0 || globalAt < limitedAt);
+  if (!isGlobal && limitedAt < 0) return undefined;
+  const cgroupAt = body.indexOf(CGROUP, isGlobal ? globalAt : limitedAt + LIMITED.length);
+  const taskAt = cgroupAt < 0 ? -1 : body.indexOf(TASK, cgroupAt + CGROUP.length);
+  if (taskAt < 0) return undefined;
+  return {
+    limitedBy: isGlobal ? undefined : body.slice(limitedAt + LIMITED.length - 1, cgroupAt),
+    cgroup: body.slice(cgroupAt + CGROUP.length - 1, taskAt),
+    process: body.slice(taskAt + TASK.length),
+    pid: Number(last[1]),
+  };
+}
 
 /** Reads one record of /dev/kmsg; undefined for one about something else, or that a program wrote. */
 export function parseOomKill(record: string): OomKill | undefined {
@@ -23,10 +48,7 @@ export function parseOomKill(record: string): OomKill | undefined {
   const semicolon = line.indexOf(';');
   const priority = Number(line.slice(0, line.indexOf(',')));
   if (semicolon < 0 || !(priority >= 0 && priority < KERNEL_PRIORITIES)) return undefined;
-  const found = SUMMARY.exec(line.slice(semicolon + 1))?.groups;
-  if (found === undefined) return undefined;
-  const { limited, cgroup = '/', task = '', pid } = found;
-  return { limitedBy: limited, cgroup, process: task, pid: Number(pid) };
+  return parseSummary(line.slice(semicolon + 1));
 }
 
 /** The ID of the container that a cgroup is of, or is within. */

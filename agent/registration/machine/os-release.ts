@@ -13,7 +13,7 @@ function unquote(text: string): string {
 export function osImageOf(osRelease: string): string {
   const names = new Map<string, string>();
   for (const line of osRelease.split('\n')) {
-    const pair = /^\s*(?<key>[A-Z0-9_]+)=(?<value>.*?)\s*$/.exec(line)?.groups;
+    const pair = /^(?<key>[A-Z0-9_]+)=(?<value>.*)$/.exec(line.trim())?.groups;
     if (pair !== undefined) names.set(pair['key'] ?? '', unquote(pair['value'] ?? ''));
   }
   return [names.get('PRETTY_NAME'), names.get('NAME')].find((name) => (name ?? '') !== '') ?? UNKNOWN;

@@ -5,14 +5,29 @@
 /** Finds the value of a variable; `undefined` when there is none of that name. */
 export type VariableLookup = (name: string) => string | undefined;
 
-const REFERENCE = /\$\$|\$\(([^)]*)\)/g;
-
-/** The text with every reference replaced; a reference to an unknown variable stays as it is. */
+/** The text with every reference replaced; a reference to an unknown variable stays as it is, and so does one without
+ *  an end. Takes one pass, however many references have no end. */
 export function expandVariables(text: string, lookup: VariableLookup): string {
-  if (!text.includes('$')) return text;
-  return text.replaceAll(REFERENCE, (found: string, name: string | undefined) =>
-    name === undefined ? '$' : (lookup(name) ?? found),
-  );
+  const lastEnd = text.lastIndexOf(')');
+  let expanded = '';
+  let copied = 0;
+  for (let at = text.indexOf('$'); at >= 0; at = text.indexOf('$', at)) {
+    const next = text.charAt(at + 1);
+    if (next === '$') {
+      expanded += text.slice(copied, at + 1);
+      at += 2;
+      copied = at;
+    } else if (next === '(' && at < lastEnd) {
+      const end = text.indexOf(')', at);
+      const value = lookup(text.slice(at + 2, end));
+      expanded += text.slice(copied, at) + (value ?? text.slice(at, end + 1));
+      at = end + 1;
+      copied = at;
+    } else {
+      at += 1;
+    }
+  }
+  return expanded + text.slice(copied);
 }
 
 /** As `expandVariables`, together with the names that no variable has. */

@@ -1,5 +1,6 @@
 /** The host name of a pod and the domain it stands in. Pure.
  *  Source: upstream's DNS for pods; sethostname(2) for the 64 bytes of the kernel. */
+import { trimEnd } from '#api/kit/trim-end.ts';
 import { dns1123LabelFaults } from '#api/meta/names.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 
@@ -53,4 +54,4 @@ const podDomain = (subdomain: string, namespace: string, clusterDomain: string):
 
 /** Cuts to 63 characters, and what may not end a label with them. */
 const truncateHostname = (name: string): string =>
-  name.length <= LONGEST_LABEL ? name : name.slice(0, LONGEST_LABEL).replace(/[-.]+$/, '');
+  name.length <= LONGEST_LABEL ? name : trimEnd(name.slice(0, LONGEST_LABEL), '-.');

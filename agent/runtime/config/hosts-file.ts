@@ -1,6 +1,7 @@
 /** The content of the hosts file that the agent manages for a pod. Pure. Source: hosts(5).
  *  Deviation: the IPv6 multicast names carry their real addresses (ff00::0, ff02::1, ff02::2), upstream's are
  *  of the deprecated site-local range. */
+import { trimEnd } from '#api/kit/trim-end.ts';
 import type { HostAlias } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
@@ -39,7 +40,7 @@ export function hostNetworkHostsFile(
   nodeHostsFile: string,
   hostAliases: readonly HostAlias[] = [],
 ): string {
-  const node = nodeHostsFile.replace(/\n+$/, '');
+  const node = trimEnd(nodeHostsFile, '\n');
   return lines([
     `${vocabulary.managedHostsHeader} (host network).`,
     ...(node === '' ? [] : [node]),

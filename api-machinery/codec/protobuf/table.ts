@@ -42,7 +42,7 @@ export const WELL_KNOWN_MESSAGES: Readonly<Record<string, unknown>> = {
 
 /** The name a field has in decoded objects: `pod_sandbox_id` is `podSandboxId`. */
 export function fieldName(protoName: string): string {
-  return protoName.replaceAll(/_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+  return protoName.replaceAll(/(?<!_)_+([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }
 
 /** The entry that `type` means when a field of message `owner` names it: the innermost scope wins. */

@@ -1,5 +1,7 @@
 /** ConfigMaps and Secrets: keys, sizes, and the data that a secret's type asks for. */
+
 import { Buffer } from 'node:buffer';
+import { trimEnd } from '../../kit/trim-end.ts';
 import type { FieldError } from '../../meta/field-error.ts';
 import { configMapKeyFaults } from '../../meta/names.ts';
 import type { Vocabulary } from '../../vocabulary.ts';
@@ -12,7 +14,7 @@ export const MAX_CONFIG_BYTES: number = 1024 * 1024;
 
 /** Bytes that a base64 text stands for. */
 function base64Bytes(text: string): number {
-  const padding = /=*$/.exec(text)?.[0].length ?? 0;
+  const padding = text.length - trimEnd(text, '=').length;
   return (text.length * 3) / 4 - padding;
 }
 

@@ -81,4 +81,4 @@ export function parseNetDev(text: string): readonly InterfaceCounts[] {
 }
 
 /** Threads that there are, by /proc/loadavg. */
-export const parseThreads = (text: string): number => Number(/\d+\/(\d+)/.exec(text)?.[1] ?? 0);
+export const parseThreads = (text: string): number => Number(/(?<!\d)\d+\/(\d+)/.exec(text)?.[1] ?? 0);

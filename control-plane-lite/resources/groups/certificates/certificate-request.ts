@@ -8,7 +8,9 @@ export class CertificateRequestError extends Error {
   readonly reason = 'InvalidCertificateRequest';
 }
 
-const LABEL = /^-----BEGIN CERTIFICATE REQUEST-----$([\s\S]*?)^-----END CERTIFICATE REQUEST-----$/m;
+// Each is a line of its own.
+const BEGIN = /^-----BEGIN CERTIFICATE REQUEST-----$/m;
+const END = /^-----END CERTIFICATE REQUEST-----$/m;
 
 const SEQUENCE = 0x30;
 const OBJECT_IDENTIFIER = 0x06;
@@ -92,12 +94,14 @@ export interface CertificateRequest {
 /** Reads a request in PEM form and checks its signature.
  *  @throws CertificateRequestError */
 export function parseCertificateRequest(pem: string): CertificateRequest {
-  const body = LABEL.exec(pem)?.[1];
-  if (body === undefined) {
+  const begin = BEGIN.exec(pem);
+  const rest = begin === null ? '' : pem.slice(begin.index + begin[0].length);
+  const end = END.exec(rest);
+  if (end === null) {
     throw new CertificateRequestError('PEM block type must be CERTIFICATE REQUEST');
   }
-  const [request, ...rest] = readValues(Buffer.from(body, 'base64'));
-  if (rest.length > 0) throw new CertificateRequestError('the request is followed by something else');
+  const [request, ...others] = readValues(Buffer.from(rest.slice(0, end.index), 'base64'));
+  if (others.length > 0) throw new CertificateRequestError('the request is followed by something else');
   const [info, algorithm, signature] = readValues(expectTag(request, SEQUENCE, 'structure').content);
   const signed = expectTag(info, SEQUENCE, 'information');
   const [version, subject, publicKey, attributes] = readValues(signed.content);

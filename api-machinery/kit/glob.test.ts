@@ -1,0 +1,25 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type GlobPart, matchesGlob } from './glob.ts';
+
+const partsOf = (glob: string): readonly GlobPart[] =>
+  Array.from(glob, (wanted) => {
+    if (wanted === '*') return 'any';
+    return wanted === '?' ? () => true : (character: string) => character === wanted;
+  });
+
+test('matches what a regular expression of the same meaning does', () => {
+  const glob = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?'), maxLength: 8 });
+  const text = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 10 });
+  fc.assert(
+    fc.property(glob, text, (pattern, written) => {
+      const expected = new RegExp(`^${pattern.replaceAll('*', '.*').replaceAll('?', '.')}$`).test(written);
+      expect(matchesGlob(partsOf(pattern), written)).toBe(expected);
+    }),
+    { numRuns: 2000 },
+  );
+});
+
+test('many stars take no time', () => {
+  expect(matchesGlob(partsOf(`${'*a'.repeat(100)}b`), 'a'.repeat(1000))).toBe(false);
+});

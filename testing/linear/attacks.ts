@@ -1,0 +1,151 @@
+/** Texts that make a regular expression work as much as it can: for each part that may repeat, what leads to it, what
+ *  it repeats, and an end at which it fails. Whatever a matcher tries anew at many places shows in one of them. */
+import { type PatternNode, readPattern } from './pattern-syntax.ts';
+
+/** A text of any length: `head`, `pump` over and over, `tail`. */
+export interface Attack {
+  readonly head: string;
+  readonly pump: string;
+  readonly tail: string;
+}
+
+/** The attack as long as that, in one piece: the engine puts pieces together when they are first looked at. */
+export function attackText({ head, pump, tail }: Attack, length: number): string {
+  const text = head + pump.repeat(Math.ceil(length / pump.length)) + tail;
+  return text.charCodeAt(text.length - 1) < 0 ? '' : text;
+}
+
+/** Printable ones, spaces, and some that programs forget. */
+const CHARACTERS: readonly string[] = [
+  ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(index + 32)),
+  ...['\n', '\r', '\t', '\0', '\u0001', '\u007f', 'é', 'µ', '\u2028', '\ud800', '一'],
+];
+/** Repeats that stay below this need no attack. */
+const MANY = 16;
+
+type Choose = (source: string) => readonly string[];
+
+/** One character of every kind that the pattern can tell from others. */
+function alphabetOf(sets: readonly string[], choose: Choose): readonly string[] {
+  const kinds = new Map<string, string>();
+  for (const character of CHARACTERS) {
+    const kind = sets.map((set) => (choose(set).includes(character) ? '1' : '0')).join('');
+    // Letters and digits rather than what stands before them.
+    if (!kinds.has(kind) || /^[a-z0-9]$/.test(character)) kinds.set(kind, character);
+  }
+  return [...kinds.values()];
+}
+
+function setsOf(node: PatternNode): readonly string[] {
+  switch (node.kind) {
+    case 'set':
+      return [node.source];
+    case 'sequence':
+      return node.parts.flatMap(setsOf);
+    case 'choice':
+      return node.options.flatMap(setsOf);
+    case 'repeat':
+    case 'group':
+      return setsOf(node.part);
+    case 'empty':
+      return node.looked === undefined ? [] : setsOf(node.looked);
+    case 'back':
+      return [];
+    default:
+      return node satisfies never;
+  }
+}
+
+interface Place {
+  /** A text that leads to the repeated part. */
+  readonly head: string;
+  /** Texts of one round of it. */
+  readonly rounds: readonly string[];
+}
+
+class Writer {
+  readonly #choose: Choose;
+  readonly #groups = new Map<string, string>();
+  readonly places: Place[] = [];
+
+  constructor(choose: Choose) {
+    this.#choose = choose;
+  }
+
+  /** Some texts that the node matches, the plainest first; notes the places where `head` leads to a repeat. */
+  write(node: PatternNode, head: string): readonly string[] {
+    switch (node.kind) {
+      case 'set':
+        return this.#choose(node.source).slice(0, 2);
+      case 'sequence': {
+        let texts: readonly string[] = [''];
+        for (const part of node.parts) {
+          const next = this.write(part, head + (texts[0] ?? ''));
+          texts = texts.flatMap((text) => next.map((end) => text + end)).slice(0, 4);
+        }
+        return texts;
+      }
+      case 'choice':
+        return node.options.flatMap((option) => this.write(option, head).slice(0, 2)).slice(0, 8);
+      case 'group': {
+        const texts = this.write(node.part, head);
+        for (const name of node.names) this.#groups.set(name, texts[0] ?? '');
+        return texts;
+      }
+      case 'repeat':
+        return this.#repeat(node, head);
+      case 'back':
+        return [this.#groups.get(node.name) ?? ''];
+      case 'empty':
+        if (node.looked !== undefined) this.write(node.looked, head);
+        return [''];
+      default:
+        return node satisfies never;
+    }
+  }
+
+  #repeat(node: Extract<PatternNode, { kind: 'repeat' }>, head: string): readonly string[] {
+    const rounds = this.write(node.part, head);
+    if (node.max >= MANY) this.places.push({ head, rounds: rounds.filter((round) => round !== '') });
+    const times = Math.max(node.min, node.max === 0 ? 0 : 1);
+    const texts = rounds.map((round) => round.repeat(times));
+    return node.min === 0 ? [...texts, ''] : texts;
+  }
+}
+
+/** Attacks on the pattern; none for one that never reads more than a few characters from where it begins. */
+export function attacksOn(pattern: RegExp): readonly Attack[] {
+  const members = new Map<string, readonly string[]>();
+  const flags = pattern.flags.replaceAll(/[gmyd]/g, '');
+  const choose: Choose = (source) => {
+    let found = members.get(source);
+    if (found === undefined) {
+      const set = new RegExp(`^${source}$`, flags);
+      found = CHARACTERS.filter((character) => set.test(character));
+      const usual = found.filter((character) => /^[a-z0-9]$/.test(character));
+      found = [...usual, ...found.filter((character) => !usual.includes(character))];
+      members.set(source, found);
+    }
+    return found;
+  };
+  const tree = readPattern(pattern.source);
+  const alphabet = alphabetOf(setsOf(tree), choose);
+  const writer = new Writer(choose);
+  const whole = writer.write(tree, '');
+  const heads = new Set(['', ...writer.places.map(({ head }) => head)]);
+  const rounds = [...writer.places.flatMap((place) => place.rounds), ...whole, ...heads];
+  // Where each line may begin anew, each round is a line.
+  const lines = pattern.multiline ? rounds.map((round) => `${round}\n`) : [];
+  const pumps = new Set([...alphabet, ...rounds, ...lines, ...pairs(alphabet)]);
+  pumps.delete('');
+  const tails = new Set(['', '\u0001', '\n!']);
+  return [...heads].flatMap((head) =>
+    [...pumps].flatMap((pump) => [...tails].map((tail) => ({ head, pump, tail }))),
+  );
+}
+
+/** Of many kinds of character, not all pairs. */
+function pairs(alphabet: readonly string[]): readonly string[] {
+  const some = alphabet.slice(0, 8);
+  return some.flatMap((first) => some.filter((second) => second !== first).map((second) => first + second));
+}

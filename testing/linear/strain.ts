@@ -1,0 +1,71 @@
+/** Strains one regular expression with all attacks on it, and says whether its time grows out of proportion. */
+import { type Attack, attacksOn, attackText } from './attacks.ts';
+import { findSteepGrowth, LONGEST, leastMs, nsPerCharacter } from './growth.ts';
+
+/** The short ones are for patterns whose time doubles with each character: from one to the next these must end, too. */
+const SHORT_LENGTHS = [16, 24, 32, 64, 256];
+/** Longer than that for so short a text is no question of growth any more. */
+const HOPELESS_MS = 5;
+/** By length, how long linear work takes a small part of; what takes longer is looked at closely. */
+const SUSPECT_MS: readonly (readonly [number, number])[] = [
+  [2048, 0.2],
+  [16_384, 0.5],
+];
+/** At once, or after a few characters: no longer text takes longer. */
+const NEXT_TO_NOTHING_MS = 0.01;
+/** More than that for a character of the longest text, and it is looked at closely. */
+const SUSPECT_NS = 40;
+
+const runOf =
+  (pattern: RegExp, text: string): (() => unknown) =>
+  () => {
+    if (pattern.global) return text.replaceAll(pattern, '');
+    pattern.lastIndex = 0;
+    return pattern.exec(text);
+  };
+
+const show = (attack: Attack, fault: string): string =>
+  `${JSON.stringify(attack).slice(0, 200)} takes ${fault}`;
+
+/** @returns the first attack that a pattern does not withstand, with its times */
+export function findWeakness(pattern: RegExp): string | undefined {
+  let worst: { readonly attack: Attack; readonly ms: number } | undefined;
+  for (const attack of attacksOn(pattern)) {
+    const measured = tryAttack(pattern, attack);
+    if (typeof measured === 'string') return show(attack, measured);
+    if (measured > (worst?.ms ?? 0)) worst = { attack, ms: measured };
+  }
+  if (worst === undefined || worst.ms < NEXT_TO_NOTHING_MS) return undefined;
+  const { attack } = worst;
+  const prepare = (length: number): (() => unknown) => runOf(pattern, attackText(attack, length));
+  const ms = leastMs(prepare(LONGEST), 1);
+  if (nsPerCharacter({ length: LONGEST, ms }) < SUSPECT_NS) return undefined;
+  const steep = findSteepGrowth(prepare, { from: LONGEST / 16 });
+  return steep === undefined ? undefined : show(attack, steep);
+}
+
+/** Milliseconds for the longest of some short texts, or what is wrong. */
+function tryAttack(pattern: RegExp, attack: Attack): number | string {
+  const prepare = (length: number): (() => unknown) => runOf(pattern, attackText(attack, length));
+  for (const length of SHORT_LENGTHS) {
+    const run = prepare(length);
+    if (onceMs(run) < HOPELESS_MS) continue;
+    const ms = leastMs(run);
+    if (ms > HOPELESS_MS) return `${length}: ${Math.round(ms)} ms`;
+  }
+  let lastMs = 0;
+  for (const [length, suspectMs] of SUSPECT_MS) {
+    const run = prepare(length);
+    lastMs = onceMs(run);
+    if (lastMs > suspectMs) lastMs = leastMs(run);
+    const steep = lastMs > suspectMs ? findSteepGrowth(prepare, { from: 2048 }) : undefined;
+    if (steep !== undefined) return steep;
+  }
+  return lastMs;
+}
+
+function onceMs(run: () => unknown): number {
+  const beganMs = performance.now();
+  run();
+  return performance.now() - beganMs;
+}
