@@ -1,5 +1,5 @@
 /** The last say before a change is stored: plugins first mutate, then validate. Source: document 2, 2.7. */
-import type { ApiObject, Resource, UserInfo } from '../resources/contract.ts';
+import type { ApiObject, ObjectSchema, Resource, UserInfo } from '../resources/contract.ts';
 
 export type Operation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
 
@@ -13,6 +13,8 @@ export interface AdmissionRequest {
   /** The draft; a mutating plugin changes it in place. Absent for DELETE. */
   readonly object: ApiObject | undefined;
   readonly old: ApiObject | undefined;
+  /** Reads the object where it is none of the resource: a Binding, a Scale, the options of a connection. */
+  readonly schema?: ObjectSchema;
   readonly user: UserInfo;
   readonly dryRun: boolean;
   /** Create, update, patch or delete options, as an object of the meta group. */

@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { StatusError } from '#api/meta/status-error.ts';
 import { applyJsonPatch } from '../patch/json-patch.ts';
-import type { ApiObject, Resource } from '../resources/contract.ts';
+import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
 import type { AdmissionPlugin, AdmissionRequest } from './contract.ts';
 import type { AdmissionDeps } from './deps.ts';
 import type { HookCaller } from './webhooks/call.ts';
@@ -92,7 +92,7 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
     const seen = await seeIn(version, request, versionsOf);
     const answer = await caller.ask(hook, request, seen);
     if (answer?.patch === undefined || request.object === undefined) return false;
-    const made = change(hook, seen, answer.patch);
+    const made = change(hook, seen, answer.patch, request.schema ?? seen.resource.schema);
     if (made === undefined) return false;
     replaceContent(request.object, await seenBack(made, request.object, seen, versionsOf));
     return true;
@@ -125,7 +125,12 @@ export function createMutatingWebhooks(deps: WebhookDeps): AdmissionPlugin {
 
 /** What the patch makes of the object; `undefined`: it is what it was.
  *  @throws StatusError InternalError if the patch or what it makes can't be read */
-function change(hook: Hook, { object, resource }: SeenRequest, patch: unknown): ApiObject | undefined {
+function change(
+  hook: Hook,
+  { object }: SeenRequest,
+  patch: unknown,
+  schema: ObjectSchema,
+): ApiObject | undefined {
   if (object === undefined) return undefined;
   const failure = (why: string, cause?: unknown): StatusError =>
     new StatusError(
@@ -140,7 +145,7 @@ function change(hook: Hook, { object, resource }: SeenRequest, patch: unknown): 
     throw failure(thrown instanceof Error ? thrown.message : 'it is no patch', thrown);
   }
   if (isDeepStrictEqual(patched, object)) return undefined;
-  const { object: made, errors } = resource.schema.decode(patched);
+  const { object: made, errors } = schema.decode(patched);
   const [fault] = errors;
   if (fault !== undefined) throw failure(`${fault.field}: ${fault.detail}`);
   return made;

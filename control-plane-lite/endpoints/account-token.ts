@@ -42,7 +42,7 @@ export async function accountTokenEndpoint(
   await deps.verbs.admit(
     { resource: accounts, namespace, name },
     body,
-    { dryRun: query.dryRun, operation: 'CREATE', subresource: 'token' },
+    { dryRun: query.dryRun, operation: 'CREATE', subresource: 'token', schema: target.schema },
     callerOf(request),
   );
   const { spec = {} } = typed<{ readonly spec?: Partial<TokenRequest['spec']> }>(body);

@@ -2,7 +2,7 @@
 import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { Resource } from '../resources/contract.ts';
 import { bindPod, checkBinding } from '../resources/core/pod-binding.ts';
-import { callerOf, type EndpointDeps } from './deps.ts';
+import { callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { parseWriteQuery } from './query.ts';
 import { targetOf } from './write.ts';
 
@@ -16,10 +16,25 @@ export async function bindingEndpoint(
   const binding = await deps.content.readObject(request, targetOf(resources.bindings), query.fieldValidation);
   const name = request.info.name === '' ? (binding.metadata.name ?? '') : request.info.name;
   checkBinding(binding, name);
+  const { pods, bindings } = resources;
+  const isPart = request.info.subresource !== '';
+  await deps.verbs.admit(
+    { ...refOf(request, isPart ? pods : bindings), name },
+    binding,
+    {
+      dryRun: query.dryRun,
+      operation: 'CREATE',
+      subresource: request.info.subresource,
+      schema: bindings.schema,
+    },
+    callerOf(request),
+  );
+  // Admission may have changed it.
+  checkBinding(binding, name);
   await deps.verbs.update(
-    { resource: resources.pods, namespace: request.info.namespace, name },
+    { resource: pods, namespace: request.info.namespace, name },
     (live) => (live === undefined ? binding : bindPod(live, binding, deps.clock.now())),
-    { ...query, allowCreate: false, subresource: 'binding' },
+    { ...query, allowCreate: false, subresource: 'binding', admitted: true },
     callerOf(request),
   );
   return deps.content.plain(request, 201, {

@@ -3,10 +3,11 @@ import type { Clock } from '#api/kit/clock.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Authorizer } from '../authz/contract.ts';
 import type { Cache } from '../cache/contract.ts';
-import type { ApiRequest, Handler } from '../http/contract.ts';
+import type { ApiRequest, ApiResponse, Handler } from '../http/contract.ts';
 import type { Resource, UserInfo } from '../resources/contract.ts';
 import type { ResourceRegistry } from '../resources/registry.ts';
 import type { Caller, ObjectRef, Verbs } from '../verbs/contract.ts';
+import type { Asked } from './connect-options.ts';
 import type { Content } from './content.ts';
 
 export interface EndpointDeps {
@@ -20,8 +21,10 @@ export interface EndpointDeps {
   /** Answers for a resource that is not of this server (aggregated), before it is looked for here. */
   readonly delegate?: (request: ApiRequest) => Handler | undefined;
   /** Pass-through subresources: `pods/exec`, `nodes/proxy`… */
-  readonly connect?: (request: ApiRequest, resource: Resource) => Handler | undefined;
+  readonly connect?: (request: ApiRequest, resource: Resource) => ConnectHandler | undefined;
 }
+
+export type ConnectHandler = (request: ApiRequest, asked: Asked) => ApiResponse | Promise<ApiResponse>;
 
 /** A class for its getter: the signal is made when first asked for, which it seldom is. */
 class RequestCaller implements Caller {

@@ -27,21 +27,24 @@ export async function evictionEndpoint(
 ): Promise<ApiResponse> {
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
   const eviction = await deps.content.readObject(request, target, query.fieldValidation);
-  const asked = readEviction(eviction, request.info.name);
-  const dryRun = asked.dryRun || query.dryRun;
+  // Its versions look the same; admission is asked in the one that the subresource has.
+  eviction.apiVersion = target.apiVersion;
+  const dryRun = readEviction(eviction, request.info.name).dryRun || query.dryRun;
   await deps.verbs.admit(
     refOf(request, pods),
     eviction,
-    { dryRun, operation: 'CREATE', subresource: 'eviction' },
+    { dryRun, operation: 'CREATE', subresource: 'eviction', schema: target.schema },
     callerOf(request),
   );
+  // Admission may have changed it.
+  const asked = readEviction(eviction, request.info.name);
   const pod = (await findObject(deps, request, pods)).object();
   if (budgets !== undefined && disrupts(pod)) await askBudget(deps, request, budgets, pod, dryRun);
   const { propagationPolicy: policy, ...rest } = asked;
   const known = policy === 'Orphan' || policy === 'Background' || policy === 'Foreground';
   await deps.verbs.delete(
     refOf(request, pods),
-    { ...rest, dryRun, ...(known ? { propagationPolicy: policy } : {}) },
+    { ...rest, dryRun, admitted: true, ...(known ? { propagationPolicy: policy } : {}) },
     callerOf(request),
   );
   return deps.content.plain(request, 201, {

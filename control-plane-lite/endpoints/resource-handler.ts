@@ -3,12 +3,13 @@ import { StatusError } from '#api/meta/status-error.ts';
 import { methodNotSupported } from '#api/meta/status-errors.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiRequest, ApiResponse, Handler } from '../http/contract.ts';
-import type { Resource, SubresourceInfo } from '../resources/contract.ts';
+import type { ObjectSchema, Resource, SubresourceInfo } from '../resources/contract.ts';
 import { resourceSubject } from '../verbs/deps.ts';
 import { type AccountTokenEndpoint, accountTokenEndpoint } from './account-token.ts';
 import { bindingEndpoint } from './binding.ts';
+import { askedBy, connectOptions } from './connect-options.ts';
 import { deleteCollectionEndpoint, deleteEndpoint } from './delete.ts';
-import type { EndpointDeps } from './deps.ts';
+import { type ConnectHandler, callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { evictionEndpoint } from './eviction.ts';
 import { getEndpoint, listEndpoint } from './read.ts';
 import { REVIEWS, type ReviewDeps, reviewEndpoint } from './reviews.ts';
@@ -21,6 +22,8 @@ export interface ResourceHandlerDeps extends EndpointDeps {
   /** How a resource is scaled; `undefined` if it isn't. */
   readonly scale: (resource: Resource) => ScaleMapping | undefined;
   readonly accountToken: AccountTokenEndpoint;
+  /** Options of a connection. */
+  readonly connectSchema: (kind: string) => ObjectSchema;
   /** The eviction's body. */
   readonly evictionSchema: Parameters<typeof evictionEndpoint>[3];
 }
@@ -119,7 +122,7 @@ async function subresource(
   const part = resource.info.subresources.get(info.subresource);
   if (part === undefined) throw pathNotFound();
   const connected = deps.connect?.(request, resource);
-  if (connected !== undefined) return connected(request);
+  if (connected !== undefined) return connect(deps, request, resource, part, connected);
   if (part.connect === true || part.options !== undefined) throw notReachable(resource, part);
   if (!part.verbs.includes(info.verb)) throw methodNotSupported(resourceSubject(resource), info.verb);
   switch (info.subresource) {
@@ -143,6 +146,37 @@ async function subresource(
       return endpoint(deps, request, resource);
     }
   }
+}
+
+/** Passes a request through, once admission has seen what it asks for; what is only read (a log) is not its matter. */
+async function connect(
+  deps: ResourceHandlerDeps,
+  request: ApiRequest,
+  resource: Resource,
+  part: SubresourceInfo,
+  connected: ConnectHandler,
+): Promise<ApiResponse> {
+  const asked = { query: request.query, path: pathBehind(request) };
+  if (part.connect !== true) return connected(request, asked);
+  const options = connectOptions(part.kind, asked);
+  await deps.verbs.admit(
+    refOf(request, resource),
+    options,
+    {
+      dryRun: false,
+      operation: 'CONNECT',
+      subresource: part.name,
+      schema: deps.connectSchema(part.kind),
+    },
+    callerOf(request),
+  );
+  return connected(request, askedBy(options));
+}
+
+/** What follows the subresource: empty, or from a slash on. */
+function pathBehind({ info: { rest, path } }: ApiRequest): string {
+  if (rest !== '') return `/${rest}`;
+  return path.endsWith('/') ? '/' : '';
 }
 
 /** A pass-through point with nothing behind it. */

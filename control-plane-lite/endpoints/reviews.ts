@@ -15,7 +15,7 @@ import type { ApiRequest, ApiResponse } from '../http/contract.ts';
 import type { ApiObject, Resource, UserInfo } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';
 import { kindSubject } from '../verbs/deps.ts';
-import type { EndpointDeps } from './deps.ts';
+import { callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { parseWriteQuery } from './query.ts';
 import { targetOf } from './write.ts';
 
@@ -69,8 +69,20 @@ export async function reviewEndpoint(
   resource: Resource,
   review: Review,
 ): Promise<ApiResponse> {
-  const { fieldValidation } = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
+  const { fieldValidation, dryRun } = parseWriteQuery(
+    request.query,
+    request.headers['user-agent'],
+    'CreateOptions',
+  );
   const object = await deps.content.readObject(request, targetOf(resource), fieldValidation);
+  checkReview(deps, request, resource, object);
+  await deps.verbs.admit(
+    { ...refOf(request, resource), name: object.metadata.name ?? '' },
+    object,
+    { dryRun, operation: 'CREATE', subresource: '' },
+    callerOf(request),
+  );
+  // Admission may have changed it.
   checkReview(deps, request, resource, object);
   const status = await review(deps.reviews, request, object);
   return deps.content.plain(request, 201, { ...object, status });

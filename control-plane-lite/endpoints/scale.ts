@@ -9,7 +9,7 @@ import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import type { ApiObject, ObjectSchema, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
-import type { Change } from '../verbs/contract.ts';
+import type { AdmissionView, Change } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
 import { callerOf, type EndpointDeps, refOf } from './deps.ts';
 import { parseWriteQuery } from './query.ts';
@@ -54,10 +54,26 @@ export async function scaleEndpoint(
   const { object } = await deps.verbs.update(
     refOf(request, resource),
     change,
-    { ...query, manage, allowCreate: false, subresource: 'scale' },
+    { ...query, manage, allowCreate: false, subresource: 'scale', view: viewOf(mapping) },
     callerOf(request),
   );
   return deps.content.plain(request, 200, mapping.scaleOf(object));
+}
+
+/** Admission sees the Scale, not what is scaled. */
+const viewOf = (mapping: ScaleMapping): AdmissionView => ({
+  schema: mapping.schema,
+  see: (object) => mapping.scaleOf(object),
+  put(draft, scale) {
+    checkScale(mapping, scale, draft.metadata.name ?? '');
+    mapping.apply(draft, scale);
+  },
+});
+
+/** @throws StatusError Invalid */
+function checkScale(mapping: ScaleMapping, scale: ApiObject, name: string): void {
+  const faults = mapping.faults(scale);
+  if (faults.length > 0) throw invalid({ group: 'autoscaling', name: 'Scale' }, name, faults);
 }
 
 interface ScaleChange {
@@ -144,8 +160,7 @@ function withScale(
   scale: ApiObject,
 ): ApiObject {
   const { name = info.name, uid, resourceVersion } = scale.metadata;
-  const faults = mapping.faults(scale);
-  if (faults.length > 0) throw invalid({ group: 'autoscaling', name: 'Scale' }, name, faults);
+  checkScale(mapping, scale, name);
   mapping.apply(live, scale);
   live.metadata.name = name;
   if (uid !== undefined && uid !== '') live.metadata.uid = uid;

@@ -4,7 +4,7 @@ import type { FieldError } from '#api/meta/field-error.ts';
 import type { FieldRequirement } from '#api/meta/field-selectors.ts';
 import type { Requirement } from '#api/meta/selectors.ts';
 import type { CachedObject, StoredForm } from '../cache/contract.ts';
-import type { ApiObject, Resource, UserInfo } from '../resources/contract.ts';
+import type { ApiObject, ObjectSchema, Resource, UserInfo } from '../resources/contract.ts';
 
 /** On whose behalf, and how. */
 export interface Caller {
@@ -42,6 +42,8 @@ export interface DeleteRequest {
   readonly gracePeriodSeconds?: number;
   readonly preconditions?: Preconditions;
   readonly propagationPolicy?: 'Orphan' | 'Background' | 'Foreground';
+  /** Admission has seen the request in another form: an eviction. */
+  readonly admitted?: boolean;
 }
 
 /** An object in the version asked for, as stored or (in a dry run) as it would be. */
@@ -87,7 +89,7 @@ export interface Verbs {
     caller: Caller,
   ): Promise<Outcome>;
   delete(ref: ObjectRef, request: DeleteRequest, caller: Caller): Promise<Deletion>;
-  /** Has admission look at what is made without being stored: an eviction, a token. Changes the draft.
+  /** Has admission look at what is not stored as it is: an eviction, a token, a connection. Changes the draft.
    *  @throws StatusError if admission refuses it */
   admit(ref: ObjectRef, draft: ApiObject, options: AdmitOptions, caller: Caller): Promise<void>;
   deleteCollection(
@@ -102,6 +104,16 @@ export interface AdmitOptions {
   readonly dryRun: boolean;
   readonly operation: 'CREATE' | 'CONNECT';
   readonly subresource: string;
+  /** Reads the draft, where it is none of the resource. */
+  readonly schema?: ObjectSchema;
+}
+
+/** A part of an object that admission sees instead of the object: its Scale. */
+export interface AdmissionView {
+  readonly schema: ObjectSchema;
+  see(object: ApiObject): ApiObject;
+  /** Puts what admission made of the part into the object. @throws StatusError Invalid */
+  put(draft: ApiObject, seen: ApiObject): void;
 }
 
 export interface UpdateOptions extends WriteOptions {
@@ -109,4 +121,7 @@ export interface UpdateOptions extends WriteOptions {
   readonly allowCreate: boolean;
   /** How managedFields are kept: `apply` has already done it. Default `update`. */
   readonly manage?: 'update' | 'apply';
+  /** Admission has seen the request in another form: a Binding. */
+  readonly admitted?: boolean;
+  readonly view?: AdmissionView;
 }

@@ -53,9 +53,10 @@ async function attemptDelete(
   const base = decidingResource(ref.resource);
   const object = copyLive(live);
   checkPreconditions(object, ref, request.preconditions);
-  await deps.admission.validate(
-    admissionRequest('DELETE', ref, { object: undefined, old: object }, { dryRun: request.dryRun }, caller),
-  );
+  if (request.admitted !== true)
+    await deps.admission.validate(
+      admissionRequest('DELETE', ref, { object: undefined, old: object }, { dryRun: request.dryRun }, caller),
+    );
   const decision = decideDeletion(object, base, request, strategyContext(deps, ref, request.dryRun, caller));
   const shown = decision.kind === 'mark' ? decision.object : object;
   const removed = decision.kind === 'remove';

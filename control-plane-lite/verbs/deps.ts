@@ -9,7 +9,7 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { AdmissionRequest, Operation } from '../admission/contract.ts';
 import type { Cache, ResourceCache, StoredForm } from '../cache/contract.ts';
 import { toStored, withRevision } from '../cache/stored-form.ts';
-import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
+import type { ApiObject, ObjectSchema, Resource, StrategyContext } from '../resources/contract.ts';
 import { type Store, StoreError, type WriteResult } from '../store/contract.ts';
 import type { AdmissionChain } from './admit.ts';
 import type { Caller, ObjectRef, Preconditions, WriteOptions } from './contract.ts';
@@ -74,11 +74,15 @@ export function strategyContext(
   return { vocabulary, gates, user, dryRun, namespace: ref.namespace, nowMs: clock.now() };
 }
 
+interface AdmissionOptions extends Pick<WriteOptions, 'dryRun' | 'subresource'> {
+  readonly schema?: ObjectSchema;
+}
+
 export function admissionRequest(
   operation: Operation,
   ref: ObjectRef,
   { object, old }: { readonly object: ApiObject | undefined; readonly old: ApiObject | undefined },
-  { dryRun, subresource = '' }: Pick<WriteOptions, 'dryRun' | 'subresource'>,
+  { dryRun, subresource = '', schema }: AdmissionOptions,
   caller: Caller,
 ): AdmissionRequest {
   const { resource, namespace, name } = ref;
@@ -90,6 +94,7 @@ export function admissionRequest(
     name,
     object,
     old,
+    ...(schema === undefined ? {} : { schema }),
     user: caller.user,
     dryRun,
     options: NO_OPTIONS,

@@ -3,6 +3,7 @@
 import { copyJson } from '#api/codec/copy-json.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { invalid, notFound } from '#api/meta/status-errors.ts';
+import type { AdmissionRequest } from '../admission/contract.ts';
 import { lengthWithoutRevision, withoutRevision } from '../cache/stored-form.ts';
 import { sameJson } from '../patch/json-value.ts';
 import type { ApiObject, Resource, StrategyContext } from '../resources/contract.ts';
@@ -186,9 +187,7 @@ async function draftOf(
 ): Promise<ApiObject> {
   const { resource } = ref;
   checkSameObject(ref, draft, served, options.subresource ?? '');
-  await deps.admission.mutate(
-    admissionRequest('UPDATE', ref, { object: draft, old: served }, options, caller),
-  );
+  await mutate(deps, ref, draft, served, options, caller);
   checkResourceVersion(draft, served, ref);
   decidingResource(resource).strategy.normalize?.(draft);
   if (options.manage !== 'apply') {
@@ -204,6 +203,34 @@ async function draftOf(
     });
   }
   return toDecidingVersion(resource, draft);
+}
+
+/** What admission sees of a change. */
+function requestOf(
+  ref: ObjectRef,
+  draft: ApiObject,
+  old: ApiObject,
+  options: UpdateOptions,
+  caller: Caller,
+): AdmissionRequest {
+  const { view, dryRun, subresource = '' } = options;
+  const seen = view === undefined ? { object: draft, old } : { object: view.see(draft), old: view.see(old) };
+  const schema = view === undefined ? {} : { schema: view.schema };
+  return admissionRequest('UPDATE', ref, seen, { dryRun, subresource, ...schema }, caller);
+}
+
+async function mutate(
+  deps: VerbDeps,
+  ref: ObjectRef,
+  draft: ApiObject,
+  old: ApiObject,
+  options: UpdateOptions,
+  caller: Caller,
+): Promise<void> {
+  if (options.admitted === true) return;
+  const request = requestOf(ref, draft, old, options, caller);
+  await deps.admission.mutate(request);
+  if (request.object !== undefined) options.view?.put(draft, request.object);
 }
 
 /** @throws StatusError BadRequest */
@@ -266,7 +293,7 @@ async function prepare(
     validateInTurns === undefined || subresource !== '' ? [] : await validateInTurns(draft, context);
   const faults = withReadFaults(options, [...found, ...late]);
   if (faults.length > 0) throw invalid(kindSubject(ref.resource), ref.name, faults);
-  await deps.admission.validate(admissionRequest('UPDATE', ref, { object: draft, old }, options, caller));
+  if (options.admitted !== true) await deps.admission.validate(requestOf(ref, draft, old, options, caller));
   for (const text of base.strategy.warnings?.(draft, old) ?? []) caller.warn(text);
 }
 

@@ -121,6 +121,7 @@ function resourceHandler(
     vocabulary,
     ...(aggregation === undefined ? {} : { delegate: aggregation.delegate }),
     connect: nodes.connect,
+    connectSchema: (kind) => createBuiltinSchema(`core/v1.${kind}`, options),
     reviews: { authenticator: access.authenticator, authorizer: access.authorizer },
     accountToken: {
       issuer: core.accountTokens.issuer,

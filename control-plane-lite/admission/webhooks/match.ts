@@ -66,6 +66,8 @@ export function concerns(
   if (version === undefined) return undefined;
   if (namespaceLabels !== undefined && !matchesLabels(hook.namespaces, namespaceLabels)) return undefined;
   if (hook.objects.length === 0) return version;
+  // The options of a connection have no labels, which is not the same as having none of them.
+  if (request.operation === 'CONNECT') return undefined;
   const matches = [request.object, request.old].some(
     (object) => object !== undefined && matchesLabels(hook.objects, object.metadata.labels ?? {}),
   );

@@ -35,7 +35,20 @@ function optionsOf({ operation, dryRun }: AdmissionRequest, { apiGroupDomain }: 
   return dryRun ? { ...meta, dryRun: ['All'] } : meta;
 }
 
-const kindOf = ({ group, version, kind }: ResourceInfo): object => ({ group, version, kind });
+/** The kind of the object; of a subresource it may be another than the resource's. */
+function kindOf(info: ResourceInfo, subresource: string): object {
+  const { group, version, kind } = info;
+  const part = info.subresources.get(subresource);
+  return { group: part?.group ?? group, version: part?.version ?? version, kind: part?.kind ?? kind };
+}
+
+/** The object as it is sent; the options of a connection have no metadata. */
+function shownObject(operation: AdmissionRequest['operation'], object: ApiObject | undefined): unknown {
+  if (object === undefined || operation === 'DELETE') return null;
+  if (operation !== 'CONNECT') return object;
+  const { metadata: _, ...options } = object;
+  return options;
+}
 const resourceOf = ({ group, version, plural }: ResourceInfo): object => ({
   group,
   version,
@@ -59,10 +72,10 @@ export function reviewBody(
     kind: KIND,
     request: {
       uid,
-      kind: kindOf(seen.info),
+      kind: kindOf(seen.info, subresource),
       resource: resourceOf(seen.info),
       ...part,
-      requestKind: kindOf(info),
+      requestKind: kindOf(info, subresource),
       requestResource: resourceOf(info),
       ...requestPart,
       ...(shown === '' ? {} : { name: shown }),
@@ -74,7 +87,7 @@ export function reviewBody(
         groups: user.groups,
         ...(Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
       },
-      object: operation === 'DELETE' ? null : (object ?? null),
+      object: shownObject(operation, object),
       oldObject: operation === 'CREATE' || operation === 'CONNECT' ? null : (old ?? null),
       dryRun,
       options: optionsOf(request, vocabulary),

@@ -49,11 +49,13 @@ function toDirectory(request: ApiRequest): ApiResponse | undefined {
   };
 }
 
-/** @param agent keeps connections; absent: one for each request */
+/** @param path of the target, decoded; empty for its root
+ *  @param agent keeps connections; absent: one for each request */
 export function passThrough(
   deps: PassThroughDeps,
   request: ApiRequest,
   target: Target,
+  path: string,
   agent?: Agent,
 ): ApiResponse {
   const toOwn = toDirectory(request);
@@ -66,7 +68,7 @@ export function passThrough(
     run(raw) {
       const { query } = splitTarget(raw.message.url ?? '/');
       return proxyRequest(request, {
-        target: { host, port, path: withQuery(encodePath(`/${request.info.rest}`), query) },
+        target: { host, port, path: withQuery(encodePath(path.startsWith('/') ? path : `/${path}`), query) },
         ...(tls === undefined ? {} : { tls }),
         ...(agent === undefined ? {} : { agent }),
         headers: {

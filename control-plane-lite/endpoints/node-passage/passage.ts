@@ -1,19 +1,22 @@
-/** The subresources behind which nodes and pods stand: logs, streams and proxies. Requests come here authorized.
+/** The subresources behind which nodes and pods stand: logs, streams and proxies. Requests come here authorized and
+ *  admitted.
  *  Source: document 1, 4.2; upstream's connecters of pods, nodes and services. */
 import { Agent } from 'node:https';
 import type { Clock } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { methodNotSupported, notFound } from '#api/meta/status-errors.ts';
 import type { Endpoints, Pod, Service } from '#api/schema/gen/core-v1.ts';
-import type { ApiRequest, ApiResponse, Handler } from '../../http/contract.ts';
+import type { ApiRequest, ApiResponse } from '../../http/contract.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
 import { typed } from '../../resources/view.ts';
 import { resourceSubject } from '../../verbs/deps.ts';
+import { type Asked, isOn } from '../connect-options.ts';
+import type { ConnectHandler } from '../deps.ts';
 import { type Agents, type AgentsDeps, createAgents, reachableAddress, type Target } from './agents.ts';
 import { emptyLog, openLog } from './log.ts';
 import type { NodeAddressOptions } from './node-address.ts';
 import { passThrough } from './pass-through.ts';
-import { commandPath, isOn, logPath, portForwardPath, wantedStreams } from './pod-requests.ts';
+import { commandPath, logPath, portForwardPath, wantedStreams } from './pod-requests.ts';
 import { type ProxyName, parsePort, parseProxyName } from './proxy-name.ts';
 import { serviceEndpoint } from './service-target.ts';
 import { type StreamTarget, streamResponse } from './streams.ts';
@@ -33,8 +36,9 @@ export interface NodePassageOptions extends NodeAddressOptions {
 }
 
 export interface NodePassage {
-  /** Who answers for a subresource, if that leads to a node or a pod. */
-  readonly connect: (request: ApiRequest, resource: Resource) => Handler | undefined;
+  /** Who answers for a subresource, if that leads to a node or a pod.
+   *  @throws StatusError MethodNotAllowed */
+  readonly connect: (request: ApiRequest, resource: Resource) => ConnectHandler | undefined;
   /** Connections that are kept end. */
   readonly close: () => void;
 }
@@ -45,7 +49,7 @@ interface Parts extends NodePassageDeps, NodePassageOptions {
   readonly kept: Agent;
 }
 
-type Connect = (parts: Parts, request: ApiRequest) => Promise<ApiResponse> | ApiResponse;
+type Connect = (parts: Parts, request: ApiRequest, asked: Asked) => Promise<ApiResponse> | ApiResponse;
 
 /** Connections that wait for a next request are closed before agents do it. */
 const IDLE_MS = 4000;
@@ -56,13 +60,13 @@ function podOf({ find }: Parts, { info }: ApiRequest, name: string = info.name):
   return typed<Pod>(pod);
 }
 
-async function log(parts: Parts, request: ApiRequest): Promise<ApiResponse> {
+async function log(parts: Parts, request: ApiRequest, { query }: Asked): Promise<ApiResponse> {
   const pod = podOf(parts, request);
-  const path = logPath(pod, request.query);
+  const path = logPath(pod, query);
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') return emptyLog();
   const found = await parts.agents.find(nodeName);
-  const isUnchecked = isOn(request.query, 'insecureSkipTLSVerifyBackend');
+  const isUnchecked = isOn(query, 'insecureSkipTLSVerifyBackend');
   const target = isUnchecked ? { ...found, tls: { ...found.tls, rejectUnauthorized: false } } : found;
   const { clock, connectTimeoutMs, kept: agent } = parts;
   return openLog({ target, path, agent, clock, connectTimeoutMs, signal: request.signal });
@@ -71,27 +75,27 @@ async function log(parts: Parts, request: ApiRequest): Promise<ApiResponse> {
 async function streams(
   parts: Parts,
   request: ApiRequest,
-  way: (pod: Pod) => Omit<StreamTarget, 'target'>,
+  wayOf: (pod: Pod) => Omit<StreamTarget, 'target'>,
 ): Promise<ApiResponse> {
   const pod = podOf(parts, request);
-  const asked = way(pod);
+  const way = wayOf(pod);
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') {
     throw new StatusError('BadRequest', `pod ${request.info.name} does not have a host assigned`);
   }
-  return streamResponse(parts, request, { ...asked, target: await parts.agents.find(nodeName) });
+  return streamResponse(parts, request, { ...way, target: await parts.agents.find(nodeName) });
 }
 
 const command =
   (endpoint: 'exec' | 'attach'): Connect =>
-  (parts, request) =>
+  (parts, request, { query }) =>
     streams(parts, request, (pod) => ({
-      path: commandPath(endpoint, pod, request.query),
-      command: wantedStreams(request.query),
+      path: commandPath(endpoint, pod, query),
+      command: wantedStreams(query),
     }));
 
-const portForward: Connect = (parts, request) =>
-  streams(parts, request, (pod) => ({ path: portForwardPath(pod, request.query) }));
+const portForward: Connect = (parts, request, { query }) =>
+  streams(parts, request, (pod) => ({ path: portForwardPath(pod, query) }));
 
 function nameOf({ info }: ApiRequest, what: string): ProxyName {
   const name = parseProxyName(info.name);
@@ -112,18 +116,18 @@ const targetAt = (host: string, port: number, { scheme }: ProxyName): Target => 
   ...(scheme === 'https' ? { tls: { rejectUnauthorized: false } } : {}),
 });
 
-async function nodeProxy(parts: Parts, request: ApiRequest): Promise<ApiResponse> {
+async function nodeProxy(parts: Parts, request: ApiRequest, { path }: Asked): Promise<ApiResponse> {
   const name = nameOf(request, 'node');
   const own = parts.agents.addressOf(name.name);
   if (name.port === '' || Number(name.port) === own.port) {
-    return passThrough(parts, request, await parts.agents.find(name.name), parts.kept);
+    return passThrough(parts, request, await parts.agents.find(name.name), path, parts.kept);
   }
   const port = portOf(name.port, own.port);
   const host = await reachableAddress(own.host, 'other', parts.lookup);
-  return passThrough(parts, request, targetAt(host, port, name));
+  return passThrough(parts, request, targetAt(host, port, name), path);
 }
 
-async function podProxy(parts: Parts, request: ApiRequest): Promise<ApiResponse> {
+async function podProxy(parts: Parts, request: ApiRequest, { path }: Asked): Promise<ApiResponse> {
   const name = nameOf(request, 'pod');
   const { spec, status } = podOf(parts, request, name.name);
   const declared = spec?.containers.find(({ ports = [] }) => ports.length > 0)?.ports?.[0]?.containerPort;
@@ -131,10 +135,10 @@ async function podProxy(parts: Parts, request: ApiRequest): Promise<ApiResponse>
   const address = status?.podIPs?.[0]?.ip ?? status?.podIP ?? '';
   if (address === '') throw new StatusError('BadRequest', 'address not allowed');
   const host = await reachableAddress(address, 'other', parts.lookup);
-  return passThrough(parts, request, targetAt(host, port, name));
+  return passThrough(parts, request, targetAt(host, port, name), path);
 }
 
-async function serviceProxy(parts: Parts, request: ApiRequest): Promise<ApiResponse> {
+async function serviceProxy(parts: Parts, request: ApiRequest, { path }: Asked): Promise<ApiResponse> {
   const { find, choose, lookup } = parts;
   const { namespace } = request.info;
   const name = nameOf(request, 'service');
@@ -154,7 +158,7 @@ async function serviceProxy(parts: Parts, request: ApiRequest): Promise<ApiRespo
     choose,
   );
   const host = await reachableAddress(endpoint.host, 'other', lookup);
-  return passThrough(parts, request, targetAt(host, endpoint.port, name));
+  return passThrough(parts, request, targetAt(host, endpoint.port, name), path);
 }
 
 const STREAM_METHODS: readonly string[] = ['GET', 'POST'];
@@ -180,16 +184,13 @@ export function createNodePassage(deps: NodePassageDeps, options: NodePassageOpt
   const kept = new Agent({ keepAlive: true, timeout: IDLE_MS, maxFreeSockets: 32, scheduling: 'lifo' });
   const parts: Parts = { ...deps, ...options, agents, kept };
   return {
-    connect({ info }, resource) {
+    connect({ info, method }, resource) {
       if (resource.info.group !== '') return undefined;
       const way = WAYS[`${resource.info.plural}/${info.subresource}`];
       if (way === undefined) return undefined;
-      return (request) => {
-        if (way.methods?.includes(request.method) === false) {
-          throw methodNotSupported(resourceSubject(resource), info.verb);
-        }
-        return way.connect(parts, request);
-      };
+      if (way.methods?.includes(method) === false)
+        throw methodNotSupported(resourceSubject(resource), info.verb);
+      return (request, asked) => way.connect(parts, request, asked);
     },
     close: () => kept.destroy(),
   };

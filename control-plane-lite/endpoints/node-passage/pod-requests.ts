@@ -6,13 +6,8 @@ import { StatusError } from '#api/meta/status-error.ts';
 import { invalid } from '#api/meta/status-errors.ts';
 import { parseTime } from '#api/meta/time.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { isOn } from '../connect-options.ts';
 import { parsePort } from './proxy-name.ts';
-
-/** Upstream's reading of a switch in a query: there, and not said to be off. */
-export function isOn(query: URLSearchParams, key: string): boolean {
-  const value = query.get(key);
-  return value !== null && value !== '0' && value.toLowerCase() !== 'false';
-}
 
 const names = (containers: readonly { readonly name: string }[] = []): string =>
   `[${containers.map(({ name }) => name).join(' ')}]`;

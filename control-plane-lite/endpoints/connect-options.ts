@@ -1,0 +1,78 @@
+/** The options of a connection to a pod, a node or a service: an object that is read from the request's query and shown to
+ *  admission, which may change it; the connection is made with what it says then. Pure.
+ *  Source: upstream's PodExecOptions and its like; document 2, 2.6 (operation CONNECT). */
+import { StatusError } from '#api/meta/status-error.ts';
+import { type JsonField, jsonFields } from '#api/schema/registry.ts';
+import type { ApiObject } from '../resources/contract.ts';
+
+/** What a connection is asked for. */
+export interface Asked {
+  readonly query: URLSearchParams;
+  /** What follows the subresource in the path, decoded; empty, or from a slash on. */
+  readonly path: string;
+}
+
+/** The member that has the rest of the path. */
+const PATH = 'path';
+
+/** Upstream's reading of a switch in a query: there, and not said to be off. */
+export function isOn(query: URLSearchParams, key: string): boolean {
+  const value = query.get(key);
+  return value !== null && value !== '0' && value.toLowerCase() !== 'false';
+}
+
+const fieldsOf = (kind: string): readonly JsonField[] =>
+  jsonFields({ packageName: 'core/v1', typeName: kind }).filter(({ json }) => json !== 'metadata');
+
+/** @throws StatusError BadRequest */
+function numbersOf(query: URLSearchParams, key: string): readonly number[] {
+  const texts = query.getAll(key).flatMap((text) => text.split(','));
+  const bad = texts.find((text) => !/^-?\d{1,9}$/.test(text));
+  if (bad === undefined) return texts.map(Number);
+  throw new StatusError('BadRequest', `${key}: ${JSON.stringify(bad)} is not a whole number`);
+}
+
+/** The value of a field; `undefined` where the request leaves it out.
+ *  @throws StatusError BadRequest */
+function valueOf({ json, type }: JsonField, { query, path }: Asked): unknown {
+  if (json === PATH) return path === '' ? undefined : path;
+  switch (type) {
+    case 'bool':
+      return isOn(query, json) ? true : undefined;
+    case '[]string':
+      return query.getAll(json);
+    case '[]int32': {
+      const numbers = numbersOf(query, json);
+      return numbers.length === 0 ? undefined : numbers;
+    }
+    default: {
+      const text = query.get(json) ?? '';
+      return text === '' ? undefined : text;
+    }
+  }
+}
+
+/** The options of a kind such as `PodExecOptions` as an object.
+ *  @throws StatusError BadRequest if the query has a value that is none of its field */
+export function connectOptions(kind: string, asked: Asked): ApiObject {
+  const options: ApiObject = { apiVersion: 'v1', kind, metadata: {} };
+  for (const field of fieldsOf(kind)) {
+    const value = valueOf(field, asked);
+    if (value !== undefined) options[field.json] = value;
+  }
+  return options;
+}
+
+/** What the options ask for. */
+export function askedBy(options: ApiObject): Asked {
+  const query = new URLSearchParams();
+  for (const { json } of fieldsOf(options.kind)) {
+    const value = options[json];
+    for (const each of Array.isArray(value) ? value : [value]) {
+      const isText = typeof each === 'string' || typeof each === 'number' || each === true;
+      if (json !== PATH && isText) query.append(json, String(each));
+    }
+  }
+  const path = options[PATH];
+  return { query, path: typeof path === 'string' ? path : '' };
+}

@@ -1,0 +1,83 @@
+/** Webhooks of both kinds that are asked of everything, and keep what they were asked. */
+import { eventually } from '../../testing/wait.ts';
+import { startConversionWebhook } from './conversion-webhook.ts';
+import { type Body, type Json, type Plane } from './support.ts';
+
+interface Kind {
+  readonly group: string;
+  readonly version: string;
+  readonly kind: string;
+}
+
+/** What a webhook was asked. */
+export interface Asked {
+  readonly uid: string;
+  /** `mutating` or `validating`. */
+  readonly by: string;
+  readonly operation: string;
+  readonly kind: Kind;
+  readonly resource: { readonly group: string; readonly version: string; readonly resource: string };
+  readonly subResource?: string;
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly userInfo: { readonly username: string };
+  readonly object: (Body & Json) | null;
+  readonly oldObject: (Body & Json) | null;
+  readonly options: unknown;
+}
+
+/** The response to a request, without its uid. */
+export type Judge = (asked: Asked) => Json;
+
+export interface Recorder extends AsyncDisposable {
+  /** What the administrator asked for since it was last emptied. */
+  readonly asked: Asked[];
+  judge: Judge;
+}
+
+const EVERYTHING = {
+  operations: ['*'],
+  apiGroups: ['*'],
+  apiVersions: ['*'],
+  resources: ['*/*'],
+  scope: '*',
+};
+
+/** Resolves once both webhooks count. */
+export async function startRecorder(plane: Plane): Promise<Recorder> {
+  const recorder = { asked: [] as Asked[], judge: (): Json => ({ allowed: true }) } as {
+    asked: Asked[];
+    judge: Judge;
+  };
+  const server = await startConversionWebhook((review) => {
+    const { apiVersion, kind, request } = review as unknown as Json & { readonly request: Asked };
+    const by = server.paths.at(-1)?.startsWith('/mutating') === true ? 'mutating' : 'validating';
+    const asked = { ...request, by };
+    if (request.userInfo.username === 'admin') recorder.asked.push(asked);
+    return { apiVersion, kind, response: { uid: request.uid, ...recorder.judge(asked) } };
+  });
+  const path = plane.path('admissionregistration/v1', '');
+  for (const kind of ['mutating', 'validating']) {
+    await plane.post(`${path}${kind}webhookconfigurations`, {
+      metadata: { name: 'recorder' },
+      webhooks: [
+        {
+          name: 'recorder.example.com',
+          clientConfig: { url: `https://127.0.0.1:${server.port}/${kind}`, caBundle: server.caBundle },
+          rules: [EVERYTHING],
+          sideEffects: 'None',
+          admissionReviewVersions: ['v1'],
+        },
+      ],
+    });
+  }
+  await eventually(async () => {
+    recorder.asked.length = 0;
+    await plane.post('/api/v1/namespaces/default/configmaps?dryRun=All', { metadata: { name: 'probe' } });
+    return recorder.asked.length === 2;
+  });
+  recorder.asked.length = 0;
+  return Object.assign(recorder, {
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  });
+}
