@@ -154,7 +154,7 @@ async function runBackground(
   const control = async (until: AbortSignal): Promise<void> => {
     await Promise.all([
       runControllers(core, aggregation?.content, until),
-      runCertificates(core, identity.authority, until),
+      runCertificates(core, identity, until),
       runAccounts(core, certificate, until),
       runBootstrapTokens(core, { port, authority: certificate }, until),
     ]);

@@ -31,5 +31,7 @@ export const inVainWarnings = (config: AgentConfig, origins: Origins): readonly 
 export function effectNote(setting: Setting, config: AgentConfig): string {
   if (setting.acted !== true) return effectText(setting.acted);
   if (setting.type !== 'gates') return '';
-  return noEffectWarnings(gatesSetInVain(config.featureGates, 'nodeagent', (name) => name)).join('; ');
+  return gatesSetInVain(config.featureGates, 'nodeagent', (name) => name)
+    .map(({ subject, effect }) => `${subject} (${effectText(effect)})`)
+    .join(', ');
 }

@@ -71,6 +71,9 @@ function crossFaults(config: ServerConfig): readonly string[] {
     'nodeagent-client-certificate',
     'nodeagent-client-key',
   );
+  if (config.nodeagentSkipTlsVerify && config.nodeagentCertificateAuthority !== '') {
+    faults.push('--nodeagent-skip-tls-verify and --nodeagent-certificate-authority exclude each other');
+  }
   if (config.auditPolicyFile !== '' && config.auditLogPath === '') {
     faults.push('--audit-policy-file has no effect without --audit-log-path');
   }

@@ -113,6 +113,7 @@ export interface ServerConfig {
   readonly nodeagentClientCertificate: string;
   readonly nodeagentClientKey: string;
   readonly nodeagentCertificateAuthority: string;
+  readonly nodeagentSkipTlsVerify: boolean;
   readonly nodeagentPreferredAddressTypes: readonly string[];
   readonly nodeagentPort: number;
   readonly nodeagentTimeout: number;
@@ -513,7 +514,14 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     type: 'string',
     default: '',
     group: 'Nodes',
-    help: 'CAs of the certificates of node agents; without them these are not checked',
+    help: 'CAs of the certificates of node agents, which are then checked for the address; default: the CA of the signer of this server, and in the name of the node',
+  },
+  nodeagentSkipTlsVerify: {
+    flag: 'nodeagent-skip-tls-verify',
+    type: 'boolean',
+    default: false,
+    group: 'Nodes',
+    help: 'do not check the certificates of node agents: for agents that sign their own',
   },
   nodeagentPreferredAddressTypes: {
     flag: 'nodeagent-preferred-address-types',

@@ -33,6 +33,7 @@ describe('loadIdentity', () => {
     expect(nodeClient.checkIssued(new X509Certificate(made.authority.certificate))).toBe(true);
     const keys = [
       'ca',
+      'node-serving-ca',
       'apiserver',
       'admin',
       'front-proxy-ca',

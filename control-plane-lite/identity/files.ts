@@ -20,6 +20,8 @@ export interface IdentityOptions {
 
 export interface ServerIdentity {
   readonly authority: Identity;
+  /** Signs the serving certificates of node agents, and nothing else: no client believes it about this server. */
+  readonly nodeServingAuthority: Identity;
   readonly serving: Identity;
   /** Of an administrator. */
   readonly admin: Identity;
@@ -47,6 +49,7 @@ const SERVING = 'apiserver';
 const ADMIN = 'admin';
 const REQUEST_HEADER_CA = 'front-proxy-ca';
 const NODE_CLIENT = 'apiserver-node-client';
+const NODE_SERVING_CA = 'node-serving-ca';
 
 /** Loads what is there and makes what is missing, out of date, or for other names.
  *  @throws Error that names the file which can't be read or written */
@@ -67,6 +70,7 @@ export async function loadIdentity(options: IdentityOptions): Promise<ServerIden
       certificates.issueIdentity(by, { subject, extendedUsages: ['clientAuth'], ...term }),
     );
   const authority = await authorityOf(CA, 'control-plane-lite-ca');
+  const nodeServingAuthority = await authorityOf(NODE_SERVING_CA, 'control-plane-lite-node-serving-ca');
   const requestHeaderAuthority = await authorityOf(REQUEST_HEADER_CA, 'front-proxy-ca');
   const good = goodBy(authority, nowMs);
   const serving = await loadOrMake(
@@ -98,7 +102,15 @@ export async function loadIdentity(options: IdentityOptions): Promise<ServerIden
         ...term,
       }),
   );
-  return { authority, serving, admin, requestHeaderAuthority, requestHeader, nodeClient };
+  return {
+    authority,
+    nodeServingAuthority,
+    serving,
+    admin,
+    requestHeaderAuthority,
+    requestHeader,
+    nodeClient,
+  };
 }
 
 /** Of this authority, and not about to run out. */

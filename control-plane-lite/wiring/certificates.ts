@@ -1,13 +1,26 @@
-/** The controllers of requests for certificates, on the server's own authority. */
-import type { Identity } from '#api/pki/certificate.ts';
+/** The controllers of requests for certificates, on the server's own authorities. */
+import type { Node } from '#api/schema/gen/core-v1.ts';
 import { runApprover } from '../controllers/certificates/approver.ts';
 import { runCleaner } from '../controllers/certificates/cleaner.ts';
 import type { RequestControllerDeps } from '../controllers/certificates/follow-requests.ts';
 import { runSigner } from '../controllers/certificates/signer.ts';
+import type { ServerIdentity } from '../identity/files.ts';
+import { typed } from '../resources/view.ts';
 import type { Core } from './core.ts';
 
+async function nodesOf({ registry, cache }: Core): Promise<readonly Node[]> {
+  const resource = registry.find('', 'v1', 'nodes');
+  if (resource === undefined) return [];
+  const { items } = await cache.resource(resource.storage).list({ labels: [], fields: [] });
+  return items.map((item) => typed<Node>(item.object()));
+}
+
 /** Works until the signal fires. */
-export async function runCertificates(core: Core, authority: Identity, signal: AbortSignal): Promise<void> {
+export async function runCertificates(
+  core: Core,
+  { authority, nodeServingAuthority }: Pick<ServerIdentity, 'authority' | 'nodeServingAuthority'>,
+  signal: AbortSignal,
+): Promise<void> {
   const { registry, cache, verbs, clock, vocabulary, access, config, controllers } = core;
   const deps = (controller: string): RequestControllerDeps => ({
     registry,
@@ -17,10 +30,13 @@ export async function runCertificates(core: Core, authority: Identity, signal: A
     vocabulary,
     log: core.log.child({ controller }),
   });
-  const options = { authority, longestMs: config.clusterSigningDuration };
+  const options = { authority, nodeServingAuthority, longestMs: config.clusterSigningDuration };
   await Promise.all([
     controllers.has('csrapproving') &&
-      runApprover({ ...deps('certificate-approver'), authorizer: access.authorizer }, signal),
+      runApprover(
+        { ...deps('certificate-approver'), authorizer: access.authorizer, nodes: () => nodesOf(core) },
+        signal,
+      ),
     controllers.has('csrsigning') && runSigner(deps('certificate-signer'), options, signal),
     controllers.has('csrcleaner') && runCleaner(deps('certificate-cleaner'), signal),
   ]);

@@ -2,10 +2,13 @@
 import { randomInt } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
+import { networkInterfaces } from 'node:os';
 import type { Identity } from '#api/pki/certificate.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ServerConfig } from '../config/settings.ts';
+import type { AgentTrust } from '../endpoints/node-passage/agents.ts';
 import { createNodePassage, type NodePassage } from '../endpoints/node-passage/passage.ts';
+import { probeAgent } from '../endpoints/node-passage/probe.ts';
 import type { ServerIdentity } from '../identity/files.ts';
 import type { Core } from './core.ts';
 
@@ -19,13 +22,14 @@ export async function createNodes(
   identity: ServerIdentity,
   ownPort: () => number,
 ): Promise<NodePassage> {
-  const { nodeagentCertificateAuthority: authorityFile } = config;
   return createNodePassage(
     {
       clock,
       ownPort,
+      isOwnAddress: (address) => ownAddresses().has(address),
       identity: await clientIdentity(config, identity),
-      authority: authorityFile === '' ? undefined : await readFile(authorityFile, 'utf8'),
+      trust: await agentTrust(config, identity),
+      probe: (target) => probeAgent(target, { clock, connectTimeoutMs: config.nodeagentTimeout }),
       async lookup(name) {
         const found = await lookup(name, { all: true });
         return found.map(({ address }) => address);
@@ -46,6 +50,20 @@ export async function createNodes(
       domain: vocabulary.apiGroupDomain,
     },
   );
+}
+
+const ownAddresses = (): ReadonlySet<string> =>
+  new Set(Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address)));
+
+/** By default agents show certificates of this server's own signer. Those of its first authority are believed too: it
+ *  signed them before there was one for this alone. */
+async function agentTrust(
+  { nodeagentCertificateAuthority: file, nodeagentSkipTlsVerify: skip }: ServerConfig,
+  { authority, nodeServingAuthority }: ServerIdentity,
+): Promise<AgentTrust> {
+  if (skip) return { kind: 'none' };
+  if (file !== '') return { kind: 'file', authority: await readFile(file, 'utf8') };
+  return { kind: 'own', authorities: [nodeServingAuthority.certificate, authority.certificate] };
 }
 
 async function clientIdentity(

@@ -125,6 +125,7 @@ async function startNode(
       `--bootstrap-kubeconfig=${folder.path}/bootstrap-platconfig`,
       `--cert-dir=${folder.path}/pki`,
       '--rotate-certificates',
+      '--rotate-server-certificates',
       '--enable-server',
       '--read-only-port=0',
       `--client-ca-file=${dir.path}/pki/ca.crt`,

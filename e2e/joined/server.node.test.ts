@@ -30,6 +30,7 @@ describe('a node that joined', () => {
   beforeAll(async () => {
     joined = await startJoined(({ dir }) => [
       '--enable-server=true',
+      '--rotate-server-certificates',
       '--read-only-port=0',
       `--client-ca-file=${dir}/pki/ca.crt`,
       '--anonymous-auth=false',

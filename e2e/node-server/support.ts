@@ -7,6 +7,7 @@ import { isReady, TestAgent } from '../../testing/agent.ts';
 import { freePort } from '../../testing/free-port.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
 import { pod as manifest } from '../lifecycle/support.ts';
+import { agentCertificate } from '../plane/agent-certificate.ts';
 import { type Plane, usePlane } from '../plane/support.ts';
 
 export interface Node {
@@ -35,6 +36,9 @@ export function useNode({ flags, users = [] }: NodeOptions = {}): Node {
     dir = await createTempDir('na-node-');
     [port, readOnlyPort] = [await freePort(), await freePort()];
     await writeFile(`${dir.path}/ca.crt`, plane.server.credentials().ca);
+    const { certificate, key } = await agentCertificate(plane.server.dir, 'n1');
+    await writeFile(`${dir.path}/serving.crt`, certificate);
+    await writeFile(`${dir.path}/serving.key`, key);
     agent = await TestAgent.create({
       endpoint: inject('criEndpoint'),
       flags: [
@@ -43,6 +47,8 @@ export function useNode({ flags, users = [] }: NodeOptions = {}): Node {
         `--port=${port}`,
         `--read-only-port=${readOnlyPort}`,
         `--cert-dir=${dir.path}/pki`,
+        `--tls-cert-file=${dir.path}/serving.crt`,
+        `--tls-private-key-file=${dir.path}/serving.key`,
         `--client-ca-file=${dir.path}/ca.crt`,
         '--anonymous-auth=false',
         ...(flags?.(plane) ?? []),

@@ -6,7 +6,8 @@ import { createServer, type Server } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { connect, TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
+import { createAuthority } from '#api/pki/certificate.ts';
+import { agentCertificate } from './agent-certificate.ts';
 import { type Reply, usePlane } from './support.ts';
 
 const plane = usePlane('kubernetes');
@@ -19,13 +20,7 @@ let upgrade: (message: IncomingMessage, socket: Duplex) => void;
 let asked: string[];
 
 beforeAll(async () => {
-  const [from, until] = [new Date(Date.now() - 3_600_000), new Date(Date.now() + 3_600_000)];
-  const authority = createAuthority({ commonName: 'agent' }, from, until);
-  const { certificate, key } = issueIdentity(authority, {
-    subject: { commonName: 'n1' },
-    notBefore: from,
-    notAfter: until,
-  });
+  const { certificate, key } = await agentCertificate(plane.server.dir, 'n1');
   const { ca } = plane.server.credentials();
   agent = createServer({ cert: certificate, key, ca, requestCert: true, rejectUnauthorized: false });
   agent.on('request', (message, response) => {
@@ -46,6 +41,7 @@ beforeAll(async () => {
   for (const [name, at] of [
     ['n1', port],
     ['away', 1],
+    ['twin', port],
   ] as const) {
     await plane.post('/api/v1/nodes', { metadata: { name } });
     await plane.patch(`/api/v1/nodes/${name}/status`, {
@@ -59,6 +55,7 @@ beforeAll(async () => {
   for (const [name, nodeName] of [
     ['web', 'n1'],
     ['lost', 'away'],
+    ['misled', 'twin'],
   ]) {
     await plane.post('/api/v1/namespaces/default/pods', {
       metadata: { name },
@@ -112,6 +109,14 @@ describe('a log', () => {
     expect([body.code, body.reason]).toEqual([503, 'ServiceUnavailable']);
   });
 
+  test('of what is the agent of another node is not asked for', async () => {
+    const { body } = await plane.get(`${POD.replace('web', 'misled')}/log`);
+    expect([body.code, body.reason]).toEqual([503, 'ServiceUnavailable']);
+    expect(body.message).toContain('its certificate is in the name of "system:node:n1"');
+    expect((await plane.get('/api/v1/nodes/twin/proxy/pods')).status).toBe(503);
+    expect(asked).toEqual([]);
+  });
+
   test('that breaks off ends', async () => {
     answer = (_, response) => {
       response.writeHead(200);
@@ -151,6 +156,8 @@ describe('an agent whose certificate is checked', () => {
     expect((await strict.get('/api/v1/nodes/n1/proxy/pods')).status).toBe(503);
     expect(asked).toEqual([]);
     expect((await strict.get(`${POD}/log?insecureSkipTLSVerifyBackend=true`)).text).toBe('a line\n');
+    // Whoever listens on this machine is shown no certificate of the server unless it has shown the right one.
+    expect(asked).toEqual(['GET /containerLogs/default/web/main ']);
   });
 });
 

@@ -352,7 +352,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect(signed.subjectAltName).toBe(
       'DNS:serves, DNS:serves.example.org, IP Address:127.0.0.1, IP Address:FD00:0:0:0:0:0:0:1',
     );
-    const next = await server.connect(plane.server.credentials().ca);
+    const next = await server.connect(await readFile(`${plane.server.dir}/pki/node-serving-ca.crt`, 'utf8'));
     expect(next.authorized).toBe(true);
     expect(await server.say(open, 'still here')).toBe('still here');
     stop.abort();

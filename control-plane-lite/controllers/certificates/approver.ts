@@ -1,12 +1,17 @@
-/** Approves the requests of node agents for client certificates, where whoever asks may have one.
+/** Approves the requests of node agents: for client certificates, where the requestor may have one, and for serving
+ *  certificates, where a node asks for its own addresses.
  *  Source: document 2, 2.5 and 3; upstream's approver by SubjectAccessReview. */
 import type { CertificateSigningRequest } from '#api/schema/gen/certificates-v1.ts';
+import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { Authorizer } from '../../authz/contract.ts';
 import { type ApprovalRight, approvalRights } from './decide.ts';
+import { decideServing } from './decide-serving.ts';
 import { addCondition, followRequests, type RequestControllerDeps } from './follow-requests.ts';
+import { signerKind } from './signers.ts';
 
 export interface ApproverDeps extends RequestControllerDeps {
   readonly authorizer: Pick<Authorizer, 'authorize'>;
+  readonly nodes: () => Promise<readonly Node[]>;
 }
 
 const MANAGER = 'certificate-approver';
@@ -16,7 +21,9 @@ const MESSAGES: Readonly<Record<ApprovalRight, string>> = {
   nodeclient: 'approved unasked: the requestor may have client certificates for nodes',
 };
 
-/** The right is missing so far: a role may yet be bound. */
+const SERVING_MESSAGE = 'approved unasked: the node asks for a serving certificate for its own addresses';
+
+/** The right is missing so far: a role may yet be bound, an address registered. */
 class NotAllowedYetError extends Error {
   override readonly name = 'NotAllowedYetError';
 }
@@ -47,6 +54,18 @@ export function runApprover(deps: ApproverDeps, signal: AbortSignal): Promise<vo
     {
       manager: MANAGER,
       async work(name, object, { change }) {
+        const isServing = signerKind(object.spec.signerName, vocabulary) === 'node-serving';
+        const nodes = isServing ? await deps.nodes() : [];
+        const serving = decideServing(object, nodes, vocabulary);
+        if (serving.kind === 'wait') throw new NotAllowedYetError(serving.why);
+        if (serving.kind === 'approve') {
+          await change(name, 'approval', (draft) => {
+            if (decideServing(draft, nodes, vocabulary).kind !== 'approve') return;
+            addCondition(draft, { type: 'Approved', reason: 'AutoApproved', message: SERVING_MESSAGE });
+          });
+          log.info({ request: name, user: object.spec.username }, 'Certificate request was approved');
+          return undefined;
+        }
         const rights = approvalRights(object, vocabulary);
         for (const right of rights) {
           if (!(await mayHave(object, right))) continue;
@@ -62,7 +81,10 @@ export function runApprover(deps: ApproverDeps, signal: AbortSignal): Promise<vo
       },
       onError(name, err) {
         if (err instanceof NotAllowedYetError) {
-          log.debug({ request: name }, 'Certificate request is not approved unasked so far');
+          log.debug(
+            { request: name, why: err.message },
+            'Certificate request is not approved unasked so far',
+          );
         } else
           log.warn({ err, request: name }, 'Certificate request could not be approved; it is tried again');
       },

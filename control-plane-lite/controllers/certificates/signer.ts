@@ -1,13 +1,15 @@
-/** Signs approved requests for the built-in signers with the server's authority, or says why it does not.
+/** Signs approved requests for the built-in signers with the server's authorities, or says why it does not.
  *  Source: document 2, 2.5 and 3. */
 import { X509Certificate } from 'node:crypto';
 import type { Identity } from '#api/pki/certificate.ts';
 import { decideSigning, decideTerm, type ReadRequest } from './decide.ts';
 import { addCondition, followRequests, type RequestControllerDeps } from './follow-requests.ts';
-import { certificateUsages } from './signers.ts';
+import { certificateUsages, signerKind } from './signers.ts';
 
 export interface SignerOptions {
   readonly authority: Identity;
+  /** For the serving certificates of node agents. */
+  readonly nodeServingAuthority: Identity;
   /** The longest term, in ms. */
   readonly longestMs: number;
 }
@@ -23,7 +25,7 @@ interface Order extends ReadRequest {
 
 /** The certificate as PEM. @throws Error if the authority itself has run out */
 export async function signRequest(
-  { authority, longestMs }: SignerOptions,
+  { authority, longestMs }: { readonly authority: Identity; readonly longestMs: number },
   { request, content, usages, expirationSeconds }: Order,
   nowMs: number,
 ): Promise<string> {
@@ -65,13 +67,20 @@ export function runSigner(
           });
           return undefined;
         }
-        const { usages = [], expirationSeconds } = object.spec;
-        const pem = await signRequest(options, { ...decision, usages, expirationSeconds }, clock.now());
+        const { usages = [], expirationSeconds, signerName } = object.spec;
+        const isServing = signerKind(signerName, vocabulary) === 'node-serving';
+        const authority = isServing ? options.nodeServingAuthority : options.authority;
+        const { longestMs } = options;
+        const pem = await signRequest(
+          { authority, longestMs },
+          { ...decision, usages, expirationSeconds },
+          clock.now(),
+        );
         await change(name, 'status', (draft) => {
           if (decideSigning(draft, vocabulary).kind !== 'sign') return;
           draft.status = { ...draft.status, certificate: Buffer.from(pem).toString('base64') };
         });
-        log.info({ request: name, signer: object.spec.signerName }, 'Certificate was signed');
+        log.info({ request: name, signer: signerName }, 'Certificate was signed');
         return undefined;
       },
       onError: (name, err) =>

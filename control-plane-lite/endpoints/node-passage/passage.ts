@@ -21,7 +21,7 @@ import { type ProxyName, parsePort, parseProxyName } from './proxy-name.ts';
 import { serviceEndpoint } from './service-target.ts';
 import { type StreamTarget, streamResponse } from './streams.ts';
 
-export interface NodePassageDeps extends Omit<AgentsDeps, 'node'> {
+export interface NodePassageDeps extends Omit<AgentsDeps, 'node' | 'clock'> {
   readonly clock: Clock;
   /** An object of the core group; an empty namespace for what has none. */
   readonly find: (plural: string, namespace: string, name: string) => ApiObject | undefined;
@@ -65,9 +65,8 @@ async function log(parts: Parts, request: ApiRequest, { query }: Asked): Promise
   const path = logPath(pod, query);
   const nodeName = pod.spec?.nodeName ?? '';
   if (nodeName === '') return emptyLog();
-  const found = await parts.agents.find(nodeName);
   const isUnchecked = isOn(query, 'insecureSkipTLSVerifyBackend');
-  const target = isUnchecked ? { ...found, tls: { ...found.tls, rejectUnauthorized: false } } : found;
+  const target = await (isUnchecked ? parts.agents.findUnchecked : parts.agents.find)(nodeName);
   const { clock, connectTimeoutMs, kept: agent } = parts;
   return openLog({ target, path, agent, clock, connectTimeoutMs, signal: request.signal });
 }

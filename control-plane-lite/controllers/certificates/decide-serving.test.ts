@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import type { CertificateSigningRequest } from '#api/schema/gen/certificates-v1.ts';
+import type { Node } from '#api/schema/gen/core-v1.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import { type RequestTraits, requestData } from '#plane/testing/certificate-requests.ts';
+import { decideServing } from './decide-serving.ts';
+
+const { plat } = VOCABULARIES;
+
+const A = { commonName: 'system:node:a', organizations: ['system:nodes'] };
+
+function node(name: string, addresses: readonly string[], bootID = name): Node {
+  const nodeInfo = { bootID } as NonNullable<NonNullable<Node['status']>['nodeInfo']>;
+  const status = { addresses: addresses.map((address) => ({ type: 'InternalIP', address })), nodeInfo };
+  return { metadata: { name }, status };
+}
+
+interface Traits {
+  readonly username?: string;
+  readonly groups?: readonly string[];
+  readonly signerName?: string;
+  readonly condition?: string;
+}
+
+function request(subject: RequestTraits, traits: Traits = {}): CertificateSigningRequest {
+  const { username = 'system:node:a', groups = ['system:nodes'], condition } = traits;
+  const { signerName = `${plat.domain}/${plat.nodeServingSigner}` } = traits;
+  return {
+    metadata: { name: 'r' },
+    spec: {
+      request: requestData(subject),
+      signerName,
+      usages: ['key encipherment', 'digital signature', 'server auth'],
+      username,
+      groups: [...groups],
+    },
+    status: { conditions: condition === undefined ? [] : [{ type: condition, status: 'True' }] },
+  };
+}
+
+const NODES = [node('a', ['10.0.0.1', 'fd00::1', 'Host-A']), node('b', ['10.0.0.2'])];
+const decide = (object: CertificateSigningRequest, nodes: readonly Node[] = NODES): string => {
+  const decision = decideServing(object, nodes, plat);
+  return decision.kind === 'wait' ? decision.why : decision.kind;
+};
+
+test.each<[string, RequestTraits]>([
+  ['an address', { ipAddresses: ['10.0.0.1'] }],
+  ['an address in another form', { ipAddresses: ['fd00:0:0::1'] }],
+  ['a name in other letters', { dnsNames: ['host-a'] }],
+  ['all of them', { dnsNames: ['host-a'], ipAddresses: ['10.0.0.1', 'fd00::1'] }],
+])('a node gets a certificate for %s of its own', (_, names) => {
+  expect(decide(request({ ...A, ...names }))).toBe('approve');
+});
+
+test.each<[string, RequestTraits, string]>([
+  ['that it does not have', { ipAddresses: ['10.0.0.1', '10.0.0.9'] }, '10.0.0.9 is no address of node a'],
+  ['of the API server', { dnsNames: ['kubernetes.default'] }, 'kubernetes.default is no address of node a'],
+])('a node gets none for a name %s', (_, names, why) => {
+  expect(decide(request({ ...A, ...names }))).toBe(why);
+});
+
+test('a node gets none for an address that a node on another machine has too', () => {
+  const asked = request({ ...A, ipAddresses: ['10.0.0.1'] });
+  expect(decide(asked, [node('a', ['10.0.0.1']), node('b', ['10.0.0.1'])])).toBe(
+    '10.0.0.1 is an address of node b too',
+  );
+  expect(decide(asked, [node('a', ['10.0.0.1'], 'm'), node('b', ['10.0.0.1'], 'm')])).toBe('approve');
+  expect(decide(asked, [node('a', ['10.0.0.1'], ''), node('b', ['10.0.0.1'], '')])).toContain('too');
+});
+
+test('a node that is not there yet waits', () => {
+  expect(decide(request({ ...A, ipAddresses: ['10.0.0.1'] }), [])).toBe('there is no node a so far');
+});
+
+const OWN = { ...A, ipAddresses: ['10.0.0.1'] };
+
+test.each<[string, CertificateSigningRequest]>([
+  ['of another node', request({ ...OWN, commonName: 'system:node:b' })],
+  ['of a user in the name of a node', request(OWN, { username: 'jane' })],
+  ['of a user who is named like a node', request(OWN, { groups: ['system:authenticated'] })],
+  ['for another signer', request(OWN, { signerName: `${plat.domain}/${plat.nodeClientSigner}` })],
+  ['with another organization', request({ ...OWN, organizations: ['system:masters'] })],
+  ['that is denied', request(OWN, { condition: 'Denied' })],
+  ['that is approved', request(OWN, { condition: 'Approved' })],
+])('a request %s is left to others', (_, object) => {
+  expect(decide(object)).toBe('leave');
+});

@@ -1,0 +1,71 @@
+/** Whether a node agent gets the serving certificate that it asks for without an administrator: as the node itself, for
+ *  the names that the node has. Pure. */
+import { parseIp } from '#api/meta/ip.ts';
+import type { CertificateSigningRequest } from '#api/schema/gen/certificates-v1.ts';
+import type { Node } from '#api/schema/gen/core-v1.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import { CertificateRequestError } from '../../resources/groups/certificates/certificate-request.ts';
+import { hasCondition, isIssued, readRequest } from './decide.ts';
+import { NODE_USER_PREFIX, NODES_GROUP, signerFault, signerKind } from './signers.ts';
+
+export type ServingDecision =
+  | { readonly kind: 'approve' }
+  /** Somebody else decides, or it is decided. */
+  | { readonly kind: 'leave' }
+  /** Not now: the node may yet register its addresses. */
+  | { readonly kind: 'wait'; readonly why: string };
+
+const wait = (why: string): ServingDecision => ({ kind: 'wait', why });
+const LEAVE: ServingDecision = { kind: 'leave' };
+
+/** One form for each name and each address. */
+function canonical(name: string): string {
+  const ip = parseIp(name);
+  return ip === undefined ? name.toLowerCase() : `${ip.family} ${ip.number}`;
+}
+
+const namesOf = ({ status }: Node): ReadonlySet<string> =>
+  new Set((status?.addresses ?? []).map(({ address }) => canonical(address)));
+
+const isSameMachine = (left: Node, right: Node): boolean => {
+  const boot = left.status?.nodeInfo?.bootID ?? '';
+  return boot !== '' && boot === right.status?.nodeInfo?.bootID;
+};
+
+export function decideServing(
+  object: CertificateSigningRequest,
+  nodes: readonly Node[],
+  vocabulary: Vocabulary,
+): ServingDecision {
+  const { signerName, usages = [], username = '', groups = [] } = object.spec;
+  if (hasCondition(object, 'Approved') || hasCondition(object, 'Denied') || isIssued(object)) return LEAVE;
+  if (signerKind(signerName, vocabulary) !== 'node-serving') return LEAVE;
+  if (!username.startsWith(NODE_USER_PREFIX) || !groups.includes(NODES_GROUP)) return LEAVE;
+  try {
+    const { content } = readRequest(object);
+    if (content.commonName !== username || signerFault('node-serving', content, usages) !== undefined) {
+      return LEAVE;
+    }
+    const asked = [...content.dnsNames, ...content.ipAddresses];
+    return decideNames(username.slice(NODE_USER_PREFIX.length), asked, nodes);
+  } catch (error) {
+    if (!(error instanceof CertificateRequestError)) throw error;
+    return LEAVE;
+  }
+}
+
+/** The names are the node's, and of no node on another machine. */
+function decideNames(nodeName: string, asked: readonly string[], nodes: readonly Node[]): ServingDecision {
+  const node = nodes.find(({ metadata }) => metadata?.name === nodeName);
+  if (node === undefined) return wait(`there is no node ${nodeName} so far`);
+  const own = namesOf(node);
+  const foreign = asked.find((name) => !own.has(canonical(name)));
+  if (foreign !== undefined) return wait(`${foreign} is no address of node ${nodeName}`);
+  for (const other of nodes) {
+    if (other.metadata?.name === nodeName || isSameMachine(node, other)) continue;
+    const names = namesOf(other);
+    const taken = asked.find((name) => names.has(canonical(name)));
+    if (taken !== undefined) return wait(`${taken} is an address of node ${other.metadata?.name ?? ''} too`);
+  }
+  return { kind: 'approve' };
+}
