@@ -1,5 +1,6 @@
 /** Runs the server as a process: until it is told to stop. */
 import { asError } from '#api/kit/clock.ts';
+import { logListenerFailures } from '#api/kit/listeners.ts';
 import { createProcessLogger } from '#api/kit/process-logger.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { configWarnings } from './config/parse.ts';
@@ -36,6 +37,7 @@ class NotStartedError extends Error {
 /** Returns the exit code. */
 export async function runServer(config: ServerConfig, deps: RunDeps): Promise<number> {
   const log = createProcessLogger(config.verbosity, { component: 'control-plane-lite' });
+  logListenerFailures(log);
   for (const warning of configWarnings(config)) log.warn({}, warning);
   process.on('unhandledRejection', (thrown: unknown) => {
     log.error({ err: asError(thrown) }, 'Background work failed unheard');

@@ -5,7 +5,9 @@
  *
  *  What was told before this process began counts on until each pod that it left on the disk was looked at again.
  *  Source: upstream's volume manager (`GetVolumesInUse`, `MarkVolumesAsReportedInUse`), release 1.24. */
+
 import { type Clock, sleep } from '#api/kit/clock.ts';
+import { createListeners, type Listeners } from '#api/kit/listeners.ts';
 import { type AttachableSource, attachableVolumeName } from '#api/meta/volume-names.ts';
 import { VolumeSetupError } from './setup-error.ts';
 import type { VolumeHost, VolumesInUse } from './types.ts';
@@ -35,7 +37,7 @@ export interface UseTrackerDeps extends Pick<VolumeHost, 'clock' | 'vocabulary' 
 interface Awaited<T> {
   readonly clock: Clock;
   /** To be called when it may be found. */
-  readonly changes: Set<() => void>;
+  readonly changes: Listeners;
   readonly find: () => T | undefined;
   /** What is the matter when it is not found in time. */
   readonly late: string;
@@ -71,8 +73,8 @@ export function createUseTracker({
   podsOnDisk,
 }: UseTrackerDeps): UseTracker {
   const used = new Map<string, Set<string>>();
-  const listeners = new Set<() => void>();
-  const reports = new Set<() => void>();
+  const listeners = createListeners('volumes in use');
+  const reports = createListeners('volumes in use');
   let known: ReadonlySet<string> = new Set();
   /** Device paths of volumes that are attached to the node, by name; empty where it is not known. */
   let attachments: ReadonlyMap<string, string> = new Map();
@@ -80,7 +82,7 @@ export function createUseTracker({
   let left: Set<string> | undefined;
   const done = new Set<string>();
 
-  const tell = (): void => listeners.forEach((listener) => listener());
+  const tell = (): void => listeners.notify();
   const names = (): readonly string[] => [...new Set([...used.values()].flatMap((some) => [...some]))];
 
   function looked(podUID: string): void {
@@ -119,7 +121,7 @@ export function createUseTracker({
       ),
     reported(all) {
       known = new Set(all);
-      for (const look of reports) look();
+      reports.notify();
     },
     onChange(listener) {
       listeners.add(listener);
@@ -133,7 +135,7 @@ export function createUseTracker({
     },
     attached(volumes) {
       attachments = new Map(volumes.map(({ name, devicePath }) => [name, devicePath]));
-      for (const look of reports) look();
+      reports.notify();
     },
     async whenAttached(podUID, name, signal) {
       note(podUID, name);

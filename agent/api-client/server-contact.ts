@@ -1,6 +1,8 @@
 /** Whether the API server can be reached, as those who talk to it find out, told once when it goes and once when it is
  *  back. Refusals are told once for each subject and message. */
+
 import { asError, type Clock } from '#api/kit/clock.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { ApiRequestError } from './errors.ts';
 
@@ -24,7 +26,7 @@ const isRefusal = (error: Error): error is ApiRequestError =>
 
 export function createServerContact({ clock, log }: ServerContactDeps): ServerContact {
   const refusals = new Map<string, string>();
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('API server contact');
   let awaySinceMs: number | undefined;
 
   function returned(): void {
@@ -32,7 +34,7 @@ export function createServerContact({ clock, log }: ServerContactDeps): ServerCo
     const awayMs = Math.round(clock.monotonic() - awaySinceMs);
     awaySinceMs = undefined;
     log.info({ awayMs }, 'API server answered again');
-    for (const listener of listeners) listener();
+    listeners.notify();
   }
 
   return {

@@ -1,6 +1,7 @@
 /** The certificate that a server of the agent shows, and word of every other one that takes its place. Servers give it
  *  to `setSecureContext`: connections that are open stay open. */
 
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Identity } from '#api/pki/certificate.ts';
 
 export interface TlsSource {
@@ -27,13 +28,13 @@ export interface HeldPair {
 
 export function holdPair(initial: Identity): HeldPair {
   let held: Identity = { certificate: initial.certificate, key: initial.key };
-  const listeners = new Set<(pair: Identity) => void>();
+  const listeners = createListeners<[pair: Identity]>('serving certificate');
   return {
     get: () => held,
     set(pair) {
       if (held.certificate === pair.certificate && held.key === pair.key) return;
       held = { certificate: pair.certificate, key: pair.key };
-      for (const listener of listeners) listener(held);
+      listeners.notify(held);
     },
     onChange(listener) {
       listeners.add(listener);

@@ -1,6 +1,8 @@
 /** A connection on which D-Bus is spoken. Knows no bus and no service. */
+
 import { createConnection, type Socket } from 'node:net';
 import { asError } from '#api/kit/clock.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import { type DBusCall, DBusFormatError, type DBusMessage, type DBusPlain } from './message.ts';
 import { decodeMessage } from './read.ts';
 import { encodeCall } from './write.ts';
@@ -90,13 +92,13 @@ function settle({ call, resolve, reject }: Waiting, { type, body, errorName }: D
 export async function connectDBus(path: string): Promise<DBusConnection> {
   const socket = createConnection(path);
   const waiting = new Map<number, Waiting>();
-  const listeners = new Set<(message: DBusMessage) => void>();
+  const listeners = createListeners<[message: DBusMessage]>('D-Bus signals');
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   let serial = 0;
 
   function take(message: DBusMessage): void {
     if (message.type === 'signal') {
-      for (const listener of listeners) listener(message);
+      listeners.notify(message);
       return;
     }
     const asked = waiting.get(message.replySerial);

@@ -1,6 +1,8 @@
 /** The node's events: what happened to which object, counted, bounded, in memory. Events of core/v1.
  *  Callers keep secrets out of messages; the recorder shortens long ones and drops floods. */
-import { asError, type Clock } from '#api/kit/clock.ts';
+
+import type { Clock } from '#api/kit/clock.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Event, ObjectReference } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -67,7 +69,7 @@ function shorten(message: string): string {
 export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
   const { clock, log, node, vocabulary } = deps;
   const correlator = createCorrelator();
-  const listeners = new Set<(event: Event) => void>();
+  const listeners = createListeners<[event: Event]>('events');
   /** In order of the last sighting. */
   const kept = new Map<string, Event>();
   let lastNumber = 0n;
@@ -103,16 +105,6 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
     if (kept.size > KEPT_EVENTS && oldest.done !== true) kept.delete(oldest.value);
   }
 
-  function tell(event: Event): void {
-    for (const listener of listeners) {
-      try {
-        listener(event);
-      } catch (thrown) {
-        log.error({ err: asError(thrown) }, 'Event listener failed');
-      }
-    }
-  }
-
   return {
     event(involved, type, reason, message) {
       const object = describeInvolved(involved);
@@ -141,7 +133,7 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
       if (first !== undefined) log.debug(fields, 'Event repeated');
       else if (type === 'Warning') log.warn(fields, 'Event recorded');
       else log.info(fields, 'Event recorded');
-      tell(event);
+      listeners.notify(event);
     },
     list: (filter = {}) => [...kept.values()].filter((event) => matchesFilter(event, filter)),
     onEvent(listener) {

@@ -1,4 +1,5 @@
 /** What the node is short of, as whoever watches it has found: for the node's status, and for pods that come. */
+import { createListeners } from '#api/kit/listeners.ts';
 import type { PressureCondition } from '#eviction/signals.ts';
 
 export type Conditions = ReadonlySet<PressureCondition>;
@@ -12,13 +13,13 @@ export interface NodePressure {
 
 /** Nothing is short until it is found to be. */
 export function createNodePressure(): NodePressure {
-  const listeners = new Set<(conditions: Conditions) => void>();
+  const listeners = createListeners<[conditions: Conditions]>('node pressure');
   let current: Conditions = new Set();
   return {
     conditions: () => current,
     set(conditions) {
       current = conditions;
-      for (const listener of listeners) listener(conditions);
+      listeners.notify(conditions);
     },
     onChange(listener) {
       listeners.add(listener);

@@ -77,7 +77,7 @@ const pod = (uid: string, name = 'web'): Pod => ({
 
 async function createWorld(objects: readonly ConfigObject[]) {
   const folder = await createTempDir('na-claims-');
-  const store = createObjectStore({ log: silentLogger });
+  const store = createObjectStore();
   const origin = { source: 'file', location: '/m', document: '1' } as const;
   store.replace(objects.map((object) => ({ origin, object })));
   for (const uid of ['u1', 'u2']) await mkdir(join(folder.path, 'pods', uid), { recursive: true });

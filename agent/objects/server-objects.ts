@@ -4,7 +4,9 @@
  *      Watch  follows each object, but those that say they never change
  *      Cache  reads an object again when what is known of it is older than a minute
  *      Get    reads it each time */
+
 import type { Clock } from '#api/kit/clock.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
@@ -61,11 +63,11 @@ export function createServerObjects(
   const { client, saved, clock } = deps;
   const named = new Map<string, Named>();
   const ledTo = createLedTo();
-  const listeners = new Set<(changed: readonly ObjectKey[]) => void>();
+  const listeners = createListeners<[changed: readonly ObjectKey[]]>('objects of the API server');
   const stop = new AbortController();
 
   function tell(key: ObjectKey): void {
-    for (const listener of listeners) listener([key]);
+    listeners.notify([key]);
   }
 
   function begin(key: ObjectKey): Named {

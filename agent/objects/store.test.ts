@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { silentLogger } from '#api/kit/logger.ts';
 import type { ConfigObject, SourceObject } from '../sources/types.ts';
 import { formatObjectKey } from './references.ts';
 import { type ChangedKeys, createObjectStore } from './store.ts';
@@ -18,7 +17,7 @@ const keys = (changed: ChangedKeys): readonly string[] => changed.map(formatObje
 
 describe('createObjectStore', () => {
   test('reads each kind by namespace and name', async () => {
-    const store = createObjectStore({ log: silentLogger });
+    const store = createObjectStore();
     store.replace([
       configMap('a', { k: 'v' }),
       other({ kind: 'Secret', metadata: { name: 'a', namespace: 'default' }, data: { k: 'dg==' } }),
@@ -38,7 +37,7 @@ describe('createObjectStore', () => {
   });
 
   test('names what is new, different and gone, and nothing else', () => {
-    const store = createObjectStore({ log: silentLogger });
+    const store = createObjectStore();
     expect(keys(store.replace([configMap('a', {}), configMap('b', {})]))).toEqual([
       'ConfigMap default/a',
       'ConfigMap default/b',
@@ -49,7 +48,7 @@ describe('createObjectStore', () => {
   });
 
   test('calls listeners on a change only, all of them even when one throws', () => {
-    const store = createObjectStore({ log: silentLogger });
+    const store = createObjectStore();
     const heard: (readonly string[])[] = [];
     store.onChange(() => {
       throw new Error('listener');
@@ -63,7 +62,7 @@ describe('createObjectStore', () => {
   });
 
   test('keeps the first of two with the same name', async () => {
-    const store = createObjectStore({ log: silentLogger });
+    const store = createObjectStore();
     store.replace([configMap('a', { from: 'first' }), configMap('a', { from: 'second' })]);
     expect((await store.getConfigMap('default', 'a'))?.data).toEqual({ from: 'first' });
   });

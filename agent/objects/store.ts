@@ -1,7 +1,7 @@
 /** The configuration objects that manifests brought, and what changed in them. Keeps nothing on disk. */
+
 import { isDeepStrictEqual } from 'node:util';
-import { asError } from '#api/kit/clock.ts';
-import type { Logger } from '#api/kit/logger.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { CSIDriver } from '#api/schema/gen/storage-v1.ts';
 import { isClusterKind } from '#api/schema/manifest.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
@@ -52,22 +52,12 @@ function changedKeys(before: ReadonlyMap<string, Entry>, after: ReadonlyMap<stri
   return [...different, ...gone].map(([, entry]) => entry.key);
 }
 
-export function createObjectStore(deps: { readonly log: Logger }): ObjectStore {
-  const listeners = new Set<(changed: ChangedKeys) => void>();
+export function createObjectStore(): ObjectStore {
+  const listeners = createListeners<[changed: ChangedKeys]>('objects of files');
   let index = new Map<string, Entry>();
 
   function get(kind: ObjectKind, namespace: string, name: string): ConfigObject | undefined {
     return index.get(formatObjectKey({ kind, namespace, name }))?.object;
-  }
-
-  function tell(changed: ChangedKeys): void {
-    for (const listener of listeners) {
-      try {
-        listener(changed);
-      } catch (thrown) {
-        deps.log.error({ err: asError(thrown) }, 'Object listener failed');
-      }
-    }
   }
 
   return {
@@ -75,7 +65,7 @@ export function createObjectStore(deps: { readonly log: Logger }): ObjectStore {
       const next = indexObjects(objects);
       const changed = changedKeys(index, next);
       index = next;
-      if (changed.length > 0) tell(changed);
+      if (changed.length > 0) listeners.notify(changed);
       return changed;
     },
     list: () => [...index.values()].map((entry) => entry.object),

@@ -3,6 +3,7 @@
  *
  *  A container only moves forward: created → running → exited. The runtime's lists may lag behind its events,
  *  so an older answer never takes a newer fact back. */
+import { createListeners, type Listeners } from '#api/kit/listeners.ts';
 import type { ObservedContainer, ObservedSandbox, PodObservation } from './types.ts';
 import { NOTHING_OBSERVED } from './types.ts';
 
@@ -48,9 +49,9 @@ export class RuntimeView {
   readonly #sandboxes: Shelf<ObservedSandbox>;
   readonly #containers: Shelf<ObservedContainer>;
   readonly #observations = new Map<string, PodObservation>();
-  readonly #listeners = new Set<(podUID: string) => void>();
-  readonly #oomListeners = new Set<(id: string) => void>();
-  readonly #podListeners = new Map<string, Set<() => void>>();
+  readonly #listeners = createListeners<[podUID: string]>('observed pods');
+  readonly #oomListeners = createListeners<[id: string]>('observed pods');
+  readonly #podListeners = new Map<string, Listeners>();
   #time = 0;
 
   constructor() {
@@ -118,7 +119,7 @@ export class RuntimeView {
   /** The runtime tells it. */
   tellOom(id: string): void {
     this.noteOom(id);
-    for (const listener of this.#oomListeners) listener(id);
+    this.#oomListeners.notify(id);
   }
 
   forgetSandbox(id: string): void {
@@ -149,8 +150,9 @@ export class RuntimeView {
 
   /** Calls `listener` when this pod changed. Returns the undo. */
   onPodChange(podUID: string, listener: () => void): () => void {
-    const listeners = this.#podListeners.get(podUID) ?? new Set();
-    this.#podListeners.set(podUID, listeners.add(listener));
+    const listeners = this.#podListeners.get(podUID) ?? createListeners('an observed pod');
+    this.#podListeners.set(podUID, listeners);
+    listeners.add(listener);
     return () => {
       listeners.delete(listener);
       if (listeners.size === 0 && this.#podListeners.get(podUID) === listeners)
@@ -166,8 +168,8 @@ export class RuntimeView {
 
   #changed(podUID: string): void {
     this.#observations.delete(podUID);
-    for (const listener of this.#podListeners.get(podUID) ?? []) listener();
-    for (const listener of this.#listeners) listener(podUID);
+    this.#podListeners.get(podUID)?.notify();
+    this.#listeners.notify(podUID);
   }
 }
 

@@ -1,6 +1,7 @@
 /** The node's pods as the API server last told them, by UID: those that are to run here, and the mirrors of static
  *  ones. Follows the server by a reflector, and takes the answers of its own writes, which may be newer. */
 
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Json } from '../api-client/client.ts';
 import { metadataText, resourceVersionOf } from '../api-client/object-fields.ts';
 import type { ObjectChange, ReflectorSink } from '../api-client/reflector.ts';
@@ -28,13 +29,13 @@ function isNewer(next: Json, known: Json | undefined): boolean {
 }
 
 export function createPodStore(): PodStore {
-  const listeners = new Set<(podUIDs: ReadonlySet<string>) => void>();
-  const backListeners = new Set<() => void>();
+  const listeners = createListeners<[podUIDs: ReadonlySet<string>]>('pods of the API server');
+  const backListeners = createListeners('pods of the API server');
   let pods = new Map<string, Json>();
   let isSynced = false;
 
   function tell(podUIDs: ReadonlySet<string>): void {
-    for (const listener of listeners) listener(podUIDs);
+    listeners.notify(podUIDs);
   }
 
   function take(object: Json): void {
@@ -78,7 +79,7 @@ export function createPodStore(): PodStore {
       return () => void listeners.delete(listener);
     },
     back() {
-      for (const listener of backListeners) listener();
+      backListeners.notify();
     },
     onBack(listener) {
       backListeners.add(listener);

@@ -1,4 +1,5 @@
 /** Tells whoever follows the pods that one of them may have changed; what changed they see for themselves. */
+import { createListeners } from '#api/kit/listeners.ts';
 
 export interface Changes {
   readonly tell: () => void;
@@ -7,10 +8,10 @@ export interface Changes {
 }
 
 export function createChanges(): Changes {
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('pod changes');
   return {
     tell() {
-      for (const listener of listeners) listener();
+      listeners.notify();
     },
     subscribe(listener) {
       // A function of its own, so that the same listener may subscribe twice.

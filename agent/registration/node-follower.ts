@@ -1,6 +1,8 @@
 /** The node as the API server has it, followed by a watch of this one object. While the server is away the last state
  *  known stays. */
+
 import { asError } from '#api/kit/clock.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Node } from '#api/schema/gen/core-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Json } from '../api-client/client.ts';
@@ -27,12 +29,12 @@ export interface NodeFollowerOptions {
 
 export function createNodeFollower(deps: ReflectorDeps, options: NodeFollowerOptions): NodeFollower {
   const { nodeName, vocabulary } = options;
-  const listeners = new Set<(node: Node | undefined) => void>();
+  const listeners = createListeners<[node: Node | undefined]>('node');
   let known: Node | undefined;
 
   function set(node: Node | undefined): void {
     known = node;
-    for (const listener of listeners) listener(node);
+    listeners.notify(node);
   }
   const read = (object: Json): void => set(readNode(object, vocabulary));
 

@@ -1,6 +1,8 @@
 /** What the container runtime says of itself, asked every few seconds: it has no event for it. A runtime that says
  *  nothing for a moment, as while it restarts, is not taken for a sick one. Source: upstream's runtime state, 1.24. */
+
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 
 export interface RuntimeReport {
@@ -61,7 +63,7 @@ export function runtimeTroubles({ conditions }: RuntimeReport): readonly string[
 export function createRuntimeState({ clock, log, read }: RuntimeStateDeps): RuntimeState {
   let last: { readonly report: RuntimeReport; readonly atMs: number } | undefined;
   let told = '';
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('runtime state');
 
   function troubles(): readonly string[] {
     if (last === undefined) return ['container runtime status check may not have completed yet'];
@@ -75,7 +77,7 @@ export function createRuntimeState({ clock, log, read }: RuntimeStateDeps): Runt
     const now = [version(), ...troubles()].join('\n');
     if (now === told) return;
     told = now;
-    for (const listener of listeners) listener();
+    listeners.notify();
   }
 
   async function look(signal: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 /** Whether the machine is shutting down, for the node's status and for pods that come. */
+import { createListeners } from '#api/kit/listeners.ts';
 
 export interface ShutdownState {
   readonly active: () => boolean;
@@ -8,13 +9,13 @@ export interface ShutdownState {
 }
 
 export function createShutdownState(): ShutdownState {
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('shutdown');
   let current = false;
   return {
     active: () => current,
     set(active) {
       current = active;
-      for (const listener of listeners) listener();
+      listeners.notify();
     },
     onChange(listener) {
       listeners.add(listener);

@@ -2,8 +2,10 @@
  *
  *  Applied pods keep the name they were given, without the node's suffix: `apply`, `delete` and `logs` all take the
  *  user's own word. The rest of their identity is that of static pods. */
+
 import { parseDocumentsInTurns } from '#api/codec/documents.ts';
 import { createLimiter } from '#api/kit/limiter.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type AppliedKey, createAppliedFiles } from './applied-files.ts';
 import { type ApplyResult, appliedKey, createAppliedTable } from './applied-table.ts';
@@ -56,12 +58,12 @@ export function parseKindWord(text: string): string | undefined {
 
 export function createAppliedStore(deps: AppliedStoreDeps): AppliedStore {
   const table = createAppliedTable({ ...deps, files: createAppliedFiles(deps.dir) });
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('applied pods');
   /** Loading, applying and deleting never overlap. */
   const serial = createLimiter(1);
 
   function tell(): void {
-    for (const listener of listeners) listener();
+    listeners.notify();
   }
 
   async function apply(text: string | Uint8Array, signal: AbortSignal): Promise<readonly ApplyResult[]> {

@@ -1,6 +1,8 @@
 /** Runs the sources and keeps the merged desired state. Decides nothing about pods. */
+
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { mergeSnapshots } from './merge.ts';
 import type { DesiredState, PodSource, SourceName, SourceSnapshot } from './types.ts';
@@ -27,20 +29,14 @@ export function createSourceManager(deps: SourceManagerDeps): SourceManager {
   const { sources, clock, log } = deps;
   const expected = sources.map((source) => source.name);
   const snapshots = new Map<SourceName, SourceSnapshot>();
-  const listeners = new Set<DesiredListener>();
+  const listeners = createListeners<Parameters<DesiredListener>>('desired pods');
   const backoff = createBackoff(RESTART_BACKOFF);
   let state = mergeSnapshots([], expected);
 
   function receive(snapshot: SourceSnapshot): void {
     snapshots.set(snapshot.source, snapshot);
     state = mergeSnapshots([...snapshots.values()], expected);
-    for (const listener of listeners) {
-      try {
-        listener(state);
-      } catch (thrown) {
-        log.error({ err: asError(thrown) }, 'Desired state listener failed');
-      }
-    }
+    listeners.notify(state);
   }
 
   async function runSource(source: PodSource, signal: AbortSignal): Promise<void> {

@@ -1,5 +1,7 @@
 /** How the agent talks to the API server: its certificate, and the clients that its parts share. */
+
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import { createTokenBucket } from '#api/kit/token-bucket.ts';
 import { type ApiClient, createApiClient } from '../api-client/client.ts';
 import { deferredClient } from '../api-client/deferred-client.ts';
@@ -94,9 +96,9 @@ interface Renewals {
 
 /** By which the clients learn of a renewed certificate. */
 function createRenewals(): Renewals {
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('client certificate');
   return {
-    tell: () => listeners.forEach((listener) => listener()),
+    tell: () => listeners.notify(),
     onRenewed(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

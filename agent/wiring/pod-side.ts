@@ -86,7 +86,7 @@ export async function createPodSide(
 ): Promise<PodSide> {
   const { config, clock, log, settings } = base;
   const event = createPodEvent(base.events);
-  const objects = createObjectStore({ log });
+  const objects = createObjectStore();
   const { rootDir } = config;
   const claims = createEphemeralClaims({ objects, rootDir, log });
   const objectsOf = (pod: Pod): ObjectReader =>

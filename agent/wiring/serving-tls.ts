@@ -1,6 +1,8 @@
 /** The certificate of the node's server: from files, from the API server's signer, or made here. */
+
 import { isIP } from 'node:net';
 import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import { fileTls } from '../certs/file-tls.ts';
 import { certificateFiles } from '../certs/files.ts';
 import { selfSignedTls } from '../certs/self-signed-tls.ts';
@@ -43,11 +45,11 @@ async function signedTls(
 ): Promise<TlsSource> {
   const { config, clock, log, node, vocabulary } = base;
   const { openServingCertificates } = await import('../certs/serving-certificates.ts');
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('client configuration');
   let found: ResolvedClientConfig | undefined;
   const ask = (clientConfig: ResolvedClientConfig): void => {
     found = clientConfig;
-    for (const listener of listeners) listener();
+    listeners.notify();
   };
   // A node that never gets in ends; it has been told why.
   opening.then(ask, () => undefined);

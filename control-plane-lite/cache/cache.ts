@@ -121,7 +121,7 @@ function createFactory(
     schedule: createFlusher(clock, settings.flushMs, defer),
     setTimer: clock.setTimer.bind(clock),
     random,
-    onError: (error: unknown) => log.error({ err: asError(error) }, 'Listener of the cache failed'),
+    onError: (error: unknown) => log.error({ err: asError(error) }, 'Watcher of the cache failed'),
   };
   return (storage, selectable) => {
     const context: ObjectContext = { selectable, parsed, forms };

@@ -1,6 +1,7 @@
 /** The objects of one resource: the newest revision of each, in order, and their last changes. Changes come in from
  *  `cache.ts`, one by one and in the store's order; lists, watches and followers are served from here. */
 import type { Timer } from '#api/kit/clock.ts';
+import { callListener, createListeners } from '#api/kit/listeners.ts';
 import type { ApiObject, StorageInfo } from '../resources/contract.ts';
 import { type ObjectContext, StoredObject } from './cached-object.ts';
 import {
@@ -29,7 +30,7 @@ export interface ResourceCacheDeps {
   readonly schedule: (fanOut: FanOut) => void;
   readonly setTimer: (fire: () => void, delayMs: number) => Timer;
   readonly random: () => number;
-  /** Told of a listener or a sink that threw. */
+  /** Told of a sink that threw. */
   readonly onError: (error: unknown) => void;
   /** Of the histories of all resources. */
   readonly held: HeldBytes;
@@ -64,31 +65,19 @@ function* eachOf(slots: Iterable<Slot>): Iterable<CachedObject> {
 
 /** Those who are told of every change at once. */
 interface Followers {
-  tell(change: CacheChange): void;
+  notify(change: CacheChange): void;
   add(listener: (change: CacheChange) => void, state: Iterable<CachedObject>): WatchHandle;
 }
 
-function createFollowers(onError: (error: unknown) => void): Followers {
-  const listeners = new Set<(change: CacheChange) => void>();
-
-  function call(listener: (change: CacheChange) => void, change: CacheChange): void {
-    try {
-      listener(change);
-    } catch (error) {
-      onError(error);
-    }
-  }
-
+function createFollowers(resource: string): Followers {
+  const listeners = createListeners<[change: CacheChange]>(resource);
   return {
-    tell(change) {
-      for (const listener of listeners) call(listener, change);
-    },
+    notify: listeners.notify,
     add(listener, state) {
       // An own function per follower, so that one listener may follow twice.
       const own = (change: CacheChange): void => listener(change);
-      for (const current of state) call(own, { type: 'ADDED', current });
-      listeners.add(own);
-      return { close: () => void listeners.delete(own) };
+      for (const current of state) callListener(resource, own, { type: 'ADDED', current });
+      return { close: listeners.add(own) };
     },
   };
 }
@@ -117,7 +106,7 @@ export function createResourceCache(
   const { slots, byKey } = objects;
   const history = createHistory(newest(), maxChanges, deps.held);
   const snapshots = createSnapshots({ slots, holds: (key) => byKey.has(key), history });
-  const followers = createFollowers(deps.onError);
+  const followers = createFollowers(storage.prefix);
   const fanOut: FanOut = createFanOut({
     ...deps,
     source: { history, revision: newest, state: (watch) => stateOf(objects, newest(), watch) },
@@ -132,7 +121,7 @@ export function createResourceCache(
       history.append(change);
       fanOut.offer(change);
     }
-    followers.tell(change);
+    followers.notify(change);
     // Who looks into the past finds its bytes.
     previous?.drop();
   }

@@ -1,6 +1,8 @@
 /** A request on its way through the server: what handlers see of it, and what the pipeline keeps about it. Parts that
  *  few requests need (the parsed query, the abort signal) are made when first asked for. */
+
 import type { IncomingHttpHeaders } from 'node:http';
+import { callListener } from '#api/kit/listeners.ts';
 import type { UserInfo } from '../resources/contract.ts';
 import { readBody } from './body.ts';
 import type { ApiRequest, RequestInfo } from './contract.ts';
@@ -100,7 +102,7 @@ export class RequestState implements ApiRequest {
     if (this.abortReason !== undefined) return;
     this.abortReason = reason;
     this.#controller?.abort(reason);
-    for (const listener of this.#onAbort ?? []) listener(reason);
+    for (const listener of this.#onAbort ?? []) callListener('request abort', listener, reason);
   }
 
   readBody(): Promise<Buffer> {

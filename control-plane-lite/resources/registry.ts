@@ -1,4 +1,5 @@
 /** The resources that are served right now: built-in ones, and those of custom resource definitions that come and go. */
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Resource } from './contract.ts';
 import { apiVersionOf } from './facts.ts';
 
@@ -30,7 +31,7 @@ const keyOf = ({ group, version, plural }: ResourceKey): string => `${group}/${v
 
 export function createResourceRegistry(initial: readonly Resource[] = []): ResourceRegistry {
   const resources = new Map<string, Resource>();
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('resource registry');
   let all: readonly Resource[] | undefined;
   let kinds = new Map<string, Resource>();
   let generation = 0;
@@ -39,7 +40,7 @@ export function createResourceRegistry(initial: readonly Resource[] = []): Resou
     generation += 1;
     all = undefined;
     kinds = new Map([...resources.values()].map((r) => [`${apiVersionOf(r.info)}/${r.info.kind}`, r]));
-    for (const listener of listeners) listener();
+    listeners.notify();
   }
   const set = (resource: Resource): void => void resources.set(keyOf(resource.info), resource);
   for (const resource of initial) set(resource);

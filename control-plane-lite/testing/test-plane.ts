@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Agent, request } from 'undici';
-import { silentLogger } from '#api/kit/logger.ts';
+import { type Logger, silentLogger } from '#api/kit/logger.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { parseConfig } from '../config/parse.ts';
 import { type RunningServer, startServer } from '../main.ts';
@@ -81,7 +81,10 @@ export const API_ALONE: readonly string[] = [
 ];
 
 /** `flags` beside the folder, the address and the port, which may be given. Resolves when the server is ready. */
-export async function startTestPlane(flags: readonly string[] = []): Promise<TestPlane> {
+export async function startTestPlane(
+  flags: readonly string[] = [],
+  log: Logger = silentLogger,
+): Promise<TestPlane> {
   const dir = await createTempDir('na-plane-');
   const config = parseConfig([
     '--data-dir',
@@ -95,7 +98,7 @@ export async function startTestPlane(flags: readonly string[] = []): Promise<Tes
   let stranger: Agent;
   let credentials: Credentials;
   async function begin(): Promise<void> {
-    server = await startServer(config, silentLogger);
+    server = await startServer(config, log);
     credentials = await credentialsOf(server.platconfigFile);
     const { ca, cert, key } = credentials;
     agent = new Agent({ connect: { ca, cert, key }, allowH2: false, connections: 64 });

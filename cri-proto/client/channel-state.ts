@@ -1,5 +1,7 @@
 /** Follows whether a gRPC client is connected, and keeps it trying. */
+
 import { type Client, connectivityState } from '@grpc/grpc-js';
+import { createListeners } from '#api/kit/listeners.ts';
 import { abortReason } from './abort.ts';
 
 /** Connected, or trying to be. */
@@ -15,7 +17,7 @@ export interface StateWatcher {
 /** Connects at once, and again whenever the channel went idle: gRPC itself would wait for the next call. */
 export function watchChannelState(client: Client): StateWatcher {
   const channel = client.getChannel();
-  const listeners = new Set<(state: ChannelState) => void>();
+  const listeners = createListeners<[state: ChannelState]>('runtime connection');
   let state: ChannelState = 'away';
   let closed = false;
 
@@ -26,7 +28,7 @@ export function watchChannelState(client: Client): StateWatcher {
     channel.watchConnectivityState(current, Number.POSITIVE_INFINITY, follow);
     if (next === state) return;
     state = next;
-    for (const listener of listeners) listener(next);
+    listeners.notify(next);
   }
 
   follow();

@@ -1,6 +1,8 @@
 /** Measures the signals that thresholds watch: a few small files and calls, no walk and no other process. What can't
  *  be measured is left out, and told once. */
+
 import { asError, type Clock } from '#api/kit/clock.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { Observation, Observations, Signal } from '../signals.ts';
 import type { FileSystems, Space } from './file-systems.ts';
@@ -67,7 +69,7 @@ export function createSignalObserver(deps: SignalObserverDeps, signals: Readonly
   const groups = new Set([...signals].map((signal) => GROUP_OF[signal]));
   const failing = new Set<Group>();
   const looks = new Map<Signal, MemoryLook>();
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('eviction signals');
   let hierarchy: Promise<MemoryHierarchy | undefined> | undefined;
 
   function memoryHierarchy(): Promise<MemoryHierarchy | undefined> {
@@ -139,7 +141,7 @@ export function createSignalObserver(deps: SignalObserverDeps, signals: Readonly
     },
     async observe(signal) {
       const measured = await Promise.all([...groups].map((group) => measure(group, signal)));
-      for (const listener of listeners) listener();
+      listeners.notify();
       return new Map(measured.flat());
     },
   };

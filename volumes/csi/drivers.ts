@@ -1,4 +1,5 @@
 /** The CSI drivers that have registered on this node. Source: upstream's CSI plugin (`RegistrationHandler`), 1.24. */
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { CsiServices } from '#cri/client/plugins.ts';
 import { VolumeSetupError } from '../setup-error.ts';
@@ -62,8 +63,8 @@ export function createDrivers(
   registryDir: string,
 ): Drivers & { readonly handler: PluginHandler } {
   const known = new Map<string, Driver>();
-  const listeners = new Set<() => void>();
-  const tell = (): void => listeners.forEach((listener) => listener());
+  const listeners = createListeners('CSI drivers');
+  const tell = (): void => listeners.notify();
 
   return {
     list: () => [...known.values()],

@@ -1,8 +1,10 @@
 /** Follows the drivers in the plugin directory by events: which there are, and which program each is. It begins when a
  *  driver is first asked for, as most nodes have none. */
+
 import { constants, type FSWatcher, watch } from 'node:fs';
 import { access, mkdir, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createListeners } from '#api/kit/listeners.ts';
 import { errorCode } from '../setup-error.ts';
 import { driverOfFolder, driverPlace } from './protocol.ts';
 
@@ -31,7 +33,7 @@ const same = (one: ReadonlyMap<string, string>, other: ReadonlyMap<string, strin
 
 export function createFlexWatcher(dir: string): FlexWatcher {
   const watchers = new Map<string, FSWatcher>();
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('flex volume drivers');
   let drivers: ReadonlyMap<string, string> = new Map();
   let looking: Promise<void> | undefined;
   let again = false;
@@ -74,7 +76,7 @@ export function createFlexWatcher(dir: string): FlexWatcher {
     for (const folder of watchers.keys()) if (!kept.has(folder)) unwatch(folder);
     if (same(drivers, found)) return;
     drivers = found;
-    for (const listener of listeners) listener();
+    listeners.notify();
   }
 
   /** One look at a time; what changes during one is seen by the next. */

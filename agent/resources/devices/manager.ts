@@ -3,7 +3,9 @@
  *  Admission books devices; the plugin is asked at the first start of the container, and what it answered is kept, so
  *  that a container that starts again, under this agent or the next, gets the same. Source: upstream's device manager,
  *  release 1.24. */
+
 import type { Clock } from '#api/kit/clock.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ResourceProvider } from '../contract.ts';
 import type { NodeMask } from '../topology/hints.ts';
@@ -59,7 +61,7 @@ export async function createDeviceManager(
   const stock = createStock(before.registered.keys());
   let isFresh = before.isMissing === true;
   const bookings = createBookings(before.entries);
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('devices');
   const healthy = (resource: string): readonly Device[] =>
     [...stock.devices(resource).values()].filter((device) => device.healthy);
   const current = () => ({
@@ -69,7 +71,7 @@ export async function createDeviceManager(
   const file = createCheckpointFile({ log, current }, checkpointPath);
   const changed = (): void => {
     file.touch();
-    for (const listener of listeners) listener();
+    listeners.notify();
   };
   const plugins = createPlugins({ clock: given.clock, log, stock, changed });
   plugins.expect(stock.resources());

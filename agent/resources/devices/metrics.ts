@@ -1,4 +1,5 @@
 /** Figures of device plugins. Source: upstream's metrics, release 1.24. */
+import { createListeners } from '#api/kit/listeners.ts';
 import type { MetricsRegistry } from '#api/kit/metrics.ts';
 
 export interface DeviceMetrics {
@@ -11,16 +12,14 @@ export interface DeviceMetrics {
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10] as const;
 
 export function createDeviceMetrics(): DeviceMetrics {
-  const listeners: {
-    registered(resource: string): void;
-    allocated(resource: string, seconds: number): void;
-  }[] = [];
+  const onRegistered = createListeners<[resource: string]>('device registrations');
+  const onAllocated = createListeners<[resource: string, seconds: number]>('device allocations');
   return {
     registered(resource) {
-      for (const listener of listeners) listener.registered(resource);
+      onRegistered.notify(resource);
     },
     allocated(resource, tookMs) {
-      for (const listener of listeners) listener.allocated(resource, tookMs / 1000);
+      onAllocated.notify(resource, tookMs / 1000);
     },
     add(registry) {
       const registrations = registry.counter({
@@ -34,10 +33,8 @@ export function createDeviceMetrics(): DeviceMetrics {
         labels: ['resource_name'],
         buckets: BUCKETS,
       });
-      listeners.push({
-        registered: (resource) => registrations.with(resource).inc(),
-        allocated: (resource, seconds) => durations.with(resource).observe(seconds),
-      });
+      onRegistered.add((resource) => registrations.with(resource).inc());
+      onAllocated.add((resource, seconds) => durations.with(resource).observe(seconds));
     },
   };
 }

@@ -1,10 +1,12 @@
 /** Runs a containerd of our own: adopts the one that already serves this configuration or starts it, and starts
  *  it again when it ends. It has its own session, so it and its pods outlive the process that started it.
  *  Never touches the machine's own containerd. */
+
 import { spawn } from 'node:child_process';
 import { open, readFile, writeFile } from 'node:fs/promises';
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock, sleep, systemClock } from '#api/kit/clock.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type ContainerdLayout, containerdLayout, type LayoutOptions } from './layout.ts';
 import { PAUSE_IMAGE } from './local-images.ts';
@@ -238,7 +240,7 @@ function superviseContainerd(
   restart: boolean,
 ): ManagedContainerd {
   const { clock, layout, log, released } = context;
-  const listeners = new Set<(exit: ContainerdExit) => void>();
+  const listeners = createListeners<[exit: ContainerdExit]>('containerd exit');
   const backoff = createBackoff({ initialMs: 100, maxMs: 30_000, jitter: 0.2 });
   let current: Instance | undefined = first;
 
@@ -261,7 +263,7 @@ function superviseContainerd(
       if (released.aborted) return;
       current = undefined;
       log.warn({ ...exit }, 'Managed containerd ended');
-      for (const listener of listeners) listener(exit);
+      listeners.notify(exit);
       if (!restart) return;
     }
   }

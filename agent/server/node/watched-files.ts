@@ -1,6 +1,8 @@
 /** The text of files that somebody else renews. */
+
 import { readFile } from 'node:fs/promises';
 import { asError, type Clock } from '#api/kit/clock.ts';
+import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
 
 export interface WatchedFiles {
@@ -34,7 +36,7 @@ export async function watchFiles(
   paths: readonly string[],
 ): Promise<WatchedFiles> {
   let texts = await Promise.all(paths.map(readText));
-  const listeners = new Set<() => void>();
+  const listeners = createListeners('watched files');
   let stopLooking: () => void = () => undefined;
 
   async function look(): Promise<void> {
@@ -42,7 +44,7 @@ export async function watchFiles(
     if (found.every((text, index) => text === texts[index])) return;
     texts = found;
     log.info({ files: paths }, 'Files changed and were read again');
-    for (const listener of listeners) listener();
+    listeners.notify();
   }
 
   function lookLater(): void {

@@ -1,5 +1,6 @@
 /** Waits for objects that somebody is about to make. */
 import type { Clock } from '#api/kit/clock.ts';
+import { createListeners, type Listeners } from '#api/kit/listeners.ts';
 import type { CachedObject } from '../../cache/contract.ts';
 import type { ObjectSource } from '../deps.ts';
 
@@ -15,17 +16,17 @@ export function createAwaiter({
   readonly source: Pick<ObjectSource, 'get' | 'follow'>;
   readonly clock: Pick<Clock, 'setTimer'>;
 }): Awaiter {
-  const waiting = new Map<string, Set<(found: CachedObject | undefined) => void>>();
+  const waiting = new Map<string, Listeners<[found: CachedObject | undefined]>>();
   source.follow(({ type, current }) => {
     if (type === 'DELETED' || waiting.size === 0) return;
-    for (const tell of waiting.get(current.key) ?? []) tell(current);
+    waiting.get(current.key)?.notify(current);
   });
   return {
     wait(key, timeoutMs) {
       const known = source.get(key);
       if (known !== undefined) return Promise.resolve(known);
       return new Promise((resolve) => {
-        const waiters = waiting.get(key) ?? new Set();
+        const waiters = waiting.get(key) ?? createListeners('awaited object');
         waiting.set(key, waiters);
         const tell = (found: CachedObject | undefined): void => {
           timer.cancel();

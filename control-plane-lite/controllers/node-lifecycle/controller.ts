@@ -190,6 +190,8 @@ export async function runNodeLifecycle(
     return undefined;
   });
   const podQueue = queueOf(deps, (key) => visitPod(parts, key));
+  // Whoever follows is called for what is there already before there is a fleet.
+  const ratesChanged = createRateMemory();
   const pods = followNodePods(cache.resource(podResource.storage), ({ key }) => podQueue.add(key));
   const fleet: Fleet = followFleet(
     {
@@ -202,12 +204,11 @@ export async function runNodeLifecycle(
     {
       onNode: (name) => nodeQueue.add(name),
       onTaints: (name) => pods.on(name).forEach(({ key }) => podQueue.add(key)),
-      onReadiness: () => {
-        if (ratesChanged(fleet.zones())) nodeQueue.add(EVERY_UNREADY);
+      onReadiness: (zones) => {
+        if (ratesChanged(zones)) nodeQueue.add(EVERY_UNREADY);
       },
     },
   );
-  const ratesChanged = createRateMemory();
   const mayEmpty = createZoneLimits(deps, () => fleet);
   const hands = createHands(deps, 'node-controller', signal);
   const parts: Parts = { deps, limits, nodeResource, podResource, hands, fleet, pods, mayEmpty };

@@ -39,8 +39,8 @@ export interface FleetListener {
   onNode(name: string): void;
   /** Its taints are others now. */
   onTaints(name: string): void;
-  /** It became ready, or is so no longer, or came, or went. */
-  onReadiness(): void;
+  /** A node became ready, or is so no longer, or came, or went. */
+  onReadiness(zones: ReadonlyMap<string, ZoneCount>): void;
 }
 
 export function followFleet(deps: FleetDeps, listener: FleetListener): Fleet {
@@ -81,7 +81,7 @@ export function followFleet(deps: FleetDeps, listener: FleetListener): Fleet {
       if (type === 'DELETED') {
         nodes.delete(current.name);
         signs.delete(current.name);
-        listener.onReadiness();
+        listener.onReadiness(zones);
         return;
       }
       const now = read(current);
@@ -89,7 +89,7 @@ export function followFleet(deps: FleetDeps, listener: FleetListener): Fleet {
       count(now, 1);
       listen(current.name);
       listener.onNode(current.name);
-      if (before?.ready !== now.ready || before.zone !== now.zone) listener.onReadiness();
+      if (before?.ready !== now.ready || before.zone !== now.zone) listener.onReadiness(zones);
       if (!isDeepStrictEqual(before?.node.spec?.taints, now.node.spec?.taints))
         listener.onTaints(current.name);
     }),

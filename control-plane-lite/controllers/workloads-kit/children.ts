@@ -1,5 +1,6 @@
 /** The objects of one resource by their controllers: followed in the cache, indexed by the uid of the controller, and
  *  by namespace where they have none. One index serves any number of controllers. Holds facts, not parsed objects. */
+import { createListeners } from '#api/kit/listeners.ts';
 import { parseTime } from '#api/meta/time.ts';
 import type { OwnerReference } from '#api/schema/gen/meta-v1.ts';
 import type { CachedObject, ResourceCache, WatchHandle } from '../../cache/contract.ts';
@@ -81,7 +82,7 @@ export function createChildren<C extends Child>(
   const byKey = new Map<string, C>();
   const owned = createGroups<C>();
   const orphans = createGroups<C>();
-  const listeners = new Set<(change: ChildChange<C>) => void>();
+  const listeners = createListeners<[change: ChildChange<C>]>('children of workloads');
 
   function forget(child: C): void {
     byKey.delete(child.key);
@@ -104,7 +105,7 @@ export function createChildren<C extends Child>(
       ...(previous === undefined ? {} : { previous }),
       ...(current === undefined ? {} : { current }),
     };
-    for (const listener of listeners) listener(change);
+    listeners.notify(change);
   });
 
   return {

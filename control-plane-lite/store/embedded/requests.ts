@@ -1,4 +1,5 @@
 /** Questions to the store's thread and the answers that are awaited. */
+import { callListener } from '#api/kit/listeners.ts';
 import { createTransientMap } from '#api/kit/transient.ts';
 import { type RangeResult, type StoredItem, StoreError } from '../contract.ts';
 import { fromPlainError } from '../plain-error.ts';
@@ -76,15 +77,15 @@ export function createRequests(): Requests {
       return taken;
     },
     onReply(reply) {
-      const listener = awaited.get(reply.id);
+      const callback = awaited.get(reply.id);
       if (reply.kind !== 'items' || reply.done) awaited.delete(reply.id);
-      listener?.(reply);
+      callback?.(reply);
     },
     failAll(error) {
-      const listeners = [...awaited.values()];
+      const callbacks = [...awaited.values()];
       awaited.clear();
       waiting = [];
-      for (const listener of listeners) listener(error);
+      for (const callback of callbacks) callListener('store request', callback, error);
     },
   };
 }
