@@ -1,4 +1,5 @@
 /** Why the server did not start, as a sentence for whoever started it. Pure. */
+import { describeError } from '#api/kit/error-chain.ts';
 import type { ServerConfig } from './config/settings.ts';
 
 type Where = Pick<ServerConfig, 'bindAddress' | 'securePort' | 'dataDir'>;
@@ -21,7 +22,7 @@ export function startFault(error: Error, { bindAddress, securePort, dataDir }: W
     case 'EROFS':
       return `--data-dir: ${dataDir} is on a read-only file system`;
     default:
-      return causesOf(error).join(': ');
+      return describeError(error);
   }
 }
 
@@ -38,16 +39,4 @@ function listenFault(code: string, address: string, port: number): string {
     default:
       return `${place} cannot be listened on: ${code}`;
   }
-}
-
-function causesOf(error: Error): readonly string[] {
-  const messages: string[] = [];
-  let at: unknown = error;
-  while (at instanceof Error && messages.length < 5) {
-    const { message, cause } = at;
-    // Many errors end with the words of their cause.
-    if (!messages.some((earlier) => earlier.includes(message))) messages.push(message);
-    at = cause;
-  }
-  return messages;
 }

@@ -1,4 +1,5 @@
 /** Failures of a command that are told to the person at the terminal, without a stack. */
+import { describeError } from '#api/kit/error-chain.ts';
 
 /** The command line makes no sense. Exit code 2. */
 export class UsageError extends Error {
@@ -27,16 +28,5 @@ export class InterruptedError extends Error {
   }
 }
 
-const LONGEST_CHAIN = 5;
-
 /** An error and its causes on one line; a cause whose text is in the line already is not repeated. */
-export function errorText(error: Error): string {
-  const parts: string[] = [];
-  let current: unknown = error;
-  while (current instanceof Error && parts.length < LONGEST_CHAIN) {
-    const { message } = current;
-    if (message !== '' && !parts.some((part) => part.includes(message))) parts.push(message);
-    current = current.cause;
-  }
-  return parts.join(': ');
-}
+export const errorText = describeError;

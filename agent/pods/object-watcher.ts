@@ -1,6 +1,5 @@
 /** Carries changes of the desired state to the pods: pods to the manager, configuration objects to those pods that
  *  use them, and rejected manifests to the events. */
-import type { Logger } from '#api/kit/logger.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { VolumeManager } from '#volumes/types.ts';
 import { formatObjectKey, type ObjectKey, objectReferences } from '../objects/references.ts';
@@ -13,10 +12,11 @@ export interface ObjectWatcherDeps {
   readonly objects: ObjectStore;
   readonly sources: Pick<SourceManager, 'onChange'>;
   readonly manager: PodManager;
-  readonly volumes: Pick<VolumeManager, 'refreshPod' | 'retryPod'>;
+  readonly volumes: Pick<VolumeManager, 'retryPod'>;
+  /** Renews the content of a pod's volumes. Never rejects. */
+  readonly refresh: (pod: Pod) => Promise<void>;
   /** Tells of manifests that cannot be used. */
   readonly report: (desired: DesiredState) => void;
-  readonly log: Logger;
   /** Where pods of an API server have their objects from. */
   readonly server?: {
     readonly owns: (pod: Pod) => boolean;
@@ -26,13 +26,7 @@ export interface ObjectWatcherDeps {
 
 /** Subscribes for the life of the agent. */
 export function createObjectWatcher(deps: ObjectWatcherDeps): void {
-  const { objects, sources, manager, volumes, log } = deps;
-
-  async function refresh(pod: Pod): Promise<void> {
-    await volumes.refreshPod(pod).catch((err: unknown) => {
-      log.warn({ err, pod: pod.metadata?.name }, 'Volumes were not refreshed');
-    });
-  }
+  const { objects, sources, manager, volumes, refresh } = deps;
 
   /** @param concerns whether a pod uses objects from there */
   function renew(changed: readonly ObjectKey[], concerns: (pod: Pod) => boolean): void {

@@ -77,7 +77,7 @@ export class OperationSet<Kind> {
     if (signal.aborted) return;
     const nowMs = this.#deps.clock.now();
     const { backoff, heldBackMs } = this.#deps;
-    const retryMs = Math.max(backoff.fail(key, nowMs), heldBackMs?.(error) ?? 0);
+    const retryMs = Math.round(Math.max(backoff.fail(key, nowMs), heldBackMs?.(error) ?? 0));
     this.#retryAt.set(key, nowMs + retryMs);
     this.#deps.onFailed(kind, error, retryMs);
   }

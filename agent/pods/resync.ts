@@ -1,13 +1,12 @@
 /** The slow round that finds what no event told: every pod is looked at again and its volumes' content renewed. */
 import { type Clock, sleep } from '#api/kit/clock.ts';
-import type { Logger } from '#api/kit/logger.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 
 export interface ResyncDeps {
   readonly workers: () => readonly { readonly pod: Pod; readonly removing: boolean; wake(): void }[];
+  /** Never rejects. */
   readonly refresh: (pod: Pod) => Promise<void>;
   readonly clock: Clock;
-  readonly log: Logger;
 }
 
 /** One round every `periodMs`, one pod after the other, until `signal` fires. Never rejects. */
@@ -17,9 +16,7 @@ export async function runResync(deps: ResyncDeps, periodMs: number, signal: Abor
     for (const worker of deps.workers()) {
       if (signal.aborted) return;
       if (worker.removing) continue;
-      await deps.refresh(worker.pod).catch((err: unknown) => {
-        deps.log.warn({ err, pod: worker.pod.metadata?.name }, 'Volumes were not refreshed');
-      });
+      await deps.refresh(worker.pod);
       worker.wake();
     }
   }

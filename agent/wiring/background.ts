@@ -24,7 +24,18 @@ const FIRST_LOOK_RETRY_MS = 500;
 export async function runAll(
   base: Base,
   { connection, identity, view, observer }: RuntimeSide,
-  { manager, sources, records, memory, volumes, resources, csi, cgroupSide, waiting }: PodSide,
+  {
+    manager,
+    sources,
+    records,
+    memory,
+    volumes,
+    resources,
+    csi,
+    cgroupSide,
+    waiting,
+    refreshVolumes,
+  }: PodSide,
   collection: Pick<CollectionSide, 'run'>,
   stop: AbortSignal,
 ): Promise<void> {
@@ -56,7 +67,7 @@ export async function runAll(
       collection.run(stop),
       rotateLogs(base, { connection, view }, stop),
       runResync(
-        { workers: () => manager.workers(), refresh: (pod) => volumes.refreshPod(pod), clock, log },
+        { workers: () => manager.workers(), refresh: refreshVolumes, clock },
         config.syncFrequency,
         stop,
       ),

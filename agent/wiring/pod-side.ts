@@ -25,6 +25,7 @@ import { createPodOperations } from '../pods/operations/operations.ts';
 import { createPodEvent } from '../pods/pod-event.ts';
 import { PodManager, type PodManagerDeps } from '../pods/pod-manager.ts';
 import { createRecordStore, type RecordStore } from '../pods/record.ts';
+import { createVolumeRefresh, type VolumeRefresh } from '../pods/volume-refresh.ts';
 import type { WaitingForRoom } from '../pods/waiting-for-room.ts';
 import type { PodWorker } from '../pods/worker.ts';
 import type { ExecSync } from '../probes/exec.ts';
@@ -54,6 +55,8 @@ export interface PodSide {
   readonly manager: PodManager;
   readonly objects: ObjectStore;
   readonly volumes: VolumeManager;
+  /** Renews the content of a pod's volumes. Never rejects. */
+  readonly refreshVolumes: (pod: Pod) => Promise<void>;
   /** Processors, memory nodes and devices of containers. */
   readonly resources: ResourceManagers;
   /** Devices of plugins; undefined where the gate is off. */
@@ -96,6 +99,7 @@ export async function createPodSide(
   const { devices, csi } = await createPluginSide(base, objects, server);
   const pods = (): PodManager => manager;
   const volumes = createVolumes(base, { server, objects, objectsOf, csi, run, emptyDirs, pods });
+  const volumeRefresh = createVolumeRefresh({ refreshPod: (pod) => volumes.refreshPod(pod), log });
   const resources = await createResourceSide(base, runtimeSide, devices);
   const records = createRecordStore(join(rootDir, 'pods'));
   const memory = createProbeMemory({ log }, join(rootDir, 'pods'));
@@ -127,7 +131,7 @@ export async function createPodSide(
     changed: base.changes.tell,
   });
   const { refuse, waiting } = await createAdmissionSide(base, { server, resources, pods });
-  const parts = { createWorker, records, claims, volumes, resources, server, event, refuse };
+  const parts = { createWorker, records, claims, volumes, volumeRefresh, resources, server, event, refuse };
   const manager = createManager(base, parts);
   const { applied, sources, report } = createPodSources(base, server);
   createObjectWatcher({
@@ -135,14 +139,15 @@ export async function createPodSide(
     sources,
     manager,
     volumes,
+    refresh: volumeRefresh.refresh,
     report,
-    log,
     ...(server === undefined ? {} : { server }),
   });
   return {
     manager,
     objects,
     volumes,
+    refreshVolumes: volumeRefresh.refresh,
     resources,
     devices,
     probes,
@@ -207,6 +212,7 @@ interface ManagerParts {
   readonly records: RecordStore;
   readonly claims: EphemeralClaims;
   readonly volumes: VolumeManager;
+  readonly volumeRefresh: VolumeRefresh;
   readonly resources: ResourceManagers;
   readonly server: ServerParts | undefined;
   readonly refuse: AdmissionSide['refuse'];
@@ -215,7 +221,7 @@ interface ManagerParts {
 
 function createManager(
   base: Base,
-  { createWorker, records, claims, volumes, resources, server, refuse, event }: ManagerParts,
+  { createWorker, records, claims, volumes, volumeRefresh, resources, server, refuse, event }: ManagerParts,
 ): PodManager {
   const { clock, log, vocabulary } = base;
   return new PodManager({
@@ -228,6 +234,7 @@ function createManager(
       await records.remove(podUID);
       await claims.release(podUID);
       resources.release(podUID);
+      volumeRefresh.forget(podUID);
     },
     refuse,
     adopted: (pod) => resources.adopt(pod),
@@ -236,9 +243,7 @@ function createManager(
     ...(server === undefined ? {} : { ended: server.ended }),
     updated: (pod) => {
       volumes.retryPod(pod.metadata?.uid ?? '');
-      volumes.refreshPod(pod).catch((err: unknown) => {
-        log.warn({ err, pod: pod.metadata?.name }, 'Volumes were not refreshed');
-      });
+      void volumeRefresh.refresh(pod);
     },
   });
 }

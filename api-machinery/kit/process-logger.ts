@@ -1,6 +1,7 @@
 /** The process's logger: JSON lines on standard error or text in the field's form, errors with their whole chain of
  *  causes. */
 import { pino } from 'pino';
+import { errorChain } from './error-chain.ts';
 import { type GlobPart, matchesGlob } from './glob.ts';
 import type { Logger } from './logger.ts';
 import { createTextLogger, type Severity } from './text-logger.ts';
@@ -121,19 +122,11 @@ export function createProcessLogger(
   return new VerbosityLogger(out, thresholdOf(verbosity), modules);
 }
 
-const LONGEST_CAUSE_CHAIN = 5;
-
-/** Name, message and causes; the stack only of errors that nobody gave a name, which are faults of ours. */
-export function serializeError(thrown: unknown, depth = 0): unknown {
+/** Name, message and causes, each thing said once; the stack only of errors that nobody gave a name, which are bugs. */
+export function serializeError(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown;
-  const { name, message, cause, stack } = thrown;
-  const isOurs = name !== 'Error' && name !== 'TypeError' && name !== 'RangeError';
-  return {
-    name,
-    message,
-    ...(cause === undefined || depth >= LONGEST_CAUSE_CHAIN
-      ? {}
-      : { cause: serializeError(cause, depth + 1) }),
-    ...(isOurs ? {} : { stack }),
-  };
+  return errorChain(thrown).reduceRight<unknown>((cause, { name, message, stack }) => {
+    const isOurs = name !== 'Error' && name !== 'TypeError' && name !== 'RangeError';
+    return { name, message, ...(cause === undefined ? {} : { cause }), ...(isOurs ? {} : { stack }) };
+  }, undefined);
 }

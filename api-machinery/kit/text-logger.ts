@@ -1,5 +1,6 @@
 /** A logger that writes lines as the field's programs do: `I1122 05:36:44.443000   30628 images] "Image was removed"
  *  image="busybox"`. Instead of a source file it names the component. */
+import { describeError } from './error-chain.ts';
 import type { Logger } from './logger.ts';
 
 export interface TextLoggerOptions {
@@ -22,20 +23,11 @@ function header(severity: Severity, atMs: number, pid: number, component: string
   return `${severity}${day} ${time}.${pad(at.getMilliseconds(), 3)}000 ${String(pid).padStart(7)} ${component}] `;
 }
 
-const LONGEST_CAUSE_CHAIN = 5;
-
-/** An error in one line: its message, and those of its causes. */
-function formatError(error: Error, depth = 0): string {
-  const { cause, message } = error;
-  if (!(cause instanceof Error) || depth >= LONGEST_CAUSE_CHAIN) return message;
-  return `${message}: ${formatError(cause, depth + 1)}`;
-}
-
 function formatValue(value: unknown): string {
-  if (value instanceof Error) return JSON.stringify(formatError(value));
+  if (value instanceof Error) return JSON.stringify(describeError(value));
   const text = JSON.stringify(value, (_key, inner: unknown) => {
     if (typeof inner === 'bigint') return String(inner);
-    return inner instanceof Error ? formatError(inner) : inner;
+    return inner instanceof Error ? describeError(inner) : inner;
   });
   // Functions and the like have no text.
   return text ?? '""';
