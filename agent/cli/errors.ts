@@ -29,4 +29,4 @@ export class InterruptedError extends Error {
 }
 
 /** An error and its causes on one line; a cause whose text is in the line already is not repeated. */
-export const errorText = describeError;
+export const errorText = (error: Error): string => describeError(error);

@@ -2,7 +2,7 @@ import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import { createHealth, type Health, type HealthOptions } from './health.ts';
+import { createHealth, type Health, type HealthOptions, PassingStateError } from './health.ts';
 import { startTestServer, type TestServer } from './testing/test-server.ts';
 
 interface Started extends AsyncDisposable {
@@ -91,5 +91,42 @@ test('a server that is ending is alive but not ready', async () => {
   expect(await started.ask('/readyz')).toEqual([
     500,
     '[+]ping ok\n[+]store ok\n[-]shutdown failed: reason withheld\nreadyz check failed\n',
+  ]);
+});
+
+test('a check that fails is logged once for each reason, a state of every start as no warning', async () => {
+  const lines: string[] = [];
+  const note = (level: string) => (fields: object, message: string) => {
+    lines.push(`${level} ${message} ${JSON.stringify(fields)}`);
+  };
+  let thrown: Error | undefined = new PassingStateError('not all there');
+  const health = createHealth(
+    { clock: createFakeClock(), log: { ...silentLogger, warn: note('W'), info: note('I') } },
+    {
+      checks: [
+        {
+          name: 'etcd',
+          check: () => {
+            if (thrown !== undefined) throw thrown;
+          },
+        },
+      ],
+    },
+  );
+  await using server = await startTestServer({ deps: { routes: health.routes } });
+  const ask = async (): Promise<void> => {
+    for (const endpoint of ['readyz', 'livez', 'healthz', 'readyz/etcd']) {
+      await (await request(`${server.url}/${endpoint}`)).body.dump();
+    }
+  };
+  await ask();
+  thrown = new Error('gone', { cause: new Error('disk is gone') });
+  await ask();
+  thrown = undefined;
+  await ask();
+  expect(lines).toEqual([
+    'I Health check does not pass yet {"check":"etcd","reason":"not all there"}',
+    'W Health check failed {"check":"etcd","reason":"gone: disk is gone"}',
+    'I Health check passes {"check":"etcd"}',
   ]);
 });

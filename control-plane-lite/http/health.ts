@@ -1,6 +1,7 @@
 /** `/healthz`, `/livez`, `/readyz` and their single checks. Source: document 1, 4.10. */
 import type { Clock } from '#api/kit/clock.ts';
 import { asError } from '#api/kit/clock.ts';
+import { describeError } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import type { ApiRequest, BytesResponse, PathRoute } from './contract.ts';
 import { pageNotFound } from './status-response.ts';
@@ -10,12 +11,19 @@ export type HealthEndpoint = 'healthz' | 'livez' | 'readyz';
 export interface HealthCheck {
   /** Unique; may hold slashes. */
   readonly name: string;
+  /** Other names that requests may use. */
+  readonly aliases?: readonly string[];
   /** Throws, or rejects, if something is wrong. */
   check(signal: AbortSignal): void | Promise<void>;
   /** Default: all three. */
   readonly on?: readonly HealthEndpoint[];
   /** Its failures don't count for `livez` while the server is starting. */
   readonly startup?: boolean;
+}
+
+/** What a check throws for a state that is part of every start, or of every end: no reason for a warning. */
+export class PassingStateError extends Error {
+  override readonly name = 'PassingStateError';
 }
 
 export interface HealthOptions {
@@ -45,6 +53,8 @@ function text(status: number, body: string): BytesResponse {
     headers: { 'X-Content-Type-Options': 'nosniff' },
   };
 }
+
+const namesOf = ({ name, aliases = [] }: HealthCheck): readonly string[] => [name, ...aliases];
 
 const formatResult = ({ name, excluded, error }: CheckResult): string => {
   if (excluded) return `[+]${name} excluded: ok\n`;
@@ -81,10 +91,26 @@ export function createHealth(deps: HealthDeps, options: HealthOptions): Health {
     name: 'shutdown',
     on: ['readyz'],
     check: () => {
-      if (ending) throw new Error('process is shutting down');
+      if (ending) throw new PassingStateError('process is shutting down');
     },
   };
   const all = [ping, ...options.checks, shutdown];
+  /** Why checks fail, as far as it was logged. */
+  const failing = new Map<HealthCheck, string>();
+
+  /** Logs that a check fails, and that it passes again: once each, however often somebody asks. */
+  function note(check: HealthCheck, error: Error | undefined): void {
+    if (error === undefined) {
+      if (failing.delete(check)) deps.log.info({ check: check.name }, 'Health check passes');
+      return;
+    }
+    const reason = describeError(error);
+    if (failing.get(check) === reason) return;
+    failing.set(check, reason);
+    if (error instanceof PassingStateError)
+      deps.log.info({ check: check.name, reason }, 'Health check does not pass yet');
+    else deps.log.warn({ check: check.name, reason }, 'Health check failed');
+  }
 
   async function run(
     check: HealthCheck,
@@ -93,12 +119,16 @@ export function createHealth(deps: HealthDeps, options: HealthOptions): Health {
   ): Promise<CheckResult> {
     try {
       await check.check(signal);
+      note(check, undefined);
       return { name: check.name, excluded: false, error: undefined };
     } catch (thrown) {
       const graceMs = options.livezGraceMs ?? 0;
       const starting = deps.clock.monotonic() - startedMs < graceMs;
       const forgiven = endpoint === 'livez' && check.startup === true && starting;
-      return { name: check.name, excluded: false, error: forgiven ? undefined : asError(thrown) };
+      const error = asError(thrown);
+      // A client that left takes the question with it.
+      if (!signal.aborted) note(check, error);
+      return { name: check.name, excluded: false, error: forgiven ? undefined : error };
     }
   }
 
@@ -107,15 +137,14 @@ export function createHealth(deps: HealthDeps, options: HealthOptions): Health {
     const checks = checksOf(endpoint);
     const results = await Promise.all(
       checks.map(async (check) =>
-        excluded.has(check.name)
+        namesOf(check).some((name) => excluded.has(name))
           ? { name: check.name, excluded: true, error: undefined }
           : run(check, endpoint, request.signal),
       ),
     );
-    for (const { name, error } of results) {
-      if (error !== undefined) deps.log.warn({ err: error, check: name, endpoint }, 'Health check failed');
-    }
-    const unknown = [...excluded].filter((name) => !checks.some((check) => check.name === name)).sort();
+    const unknown = [...excluded]
+      .filter((name) => !checks.some((check) => namesOf(check).includes(name)))
+      .sort();
     return formatHealth(endpoint, results, unknown, request.query.has('verbose'));
   }
 
@@ -126,7 +155,7 @@ export function createHealth(deps: HealthDeps, options: HealthOptions): Health {
   async function answer(endpoint: HealthEndpoint, request: ApiRequest): Promise<BytesResponse> {
     const name = request.info.path.slice(endpoint.length + 2).replace(/\/$/, '');
     if (name === '') return runAll(endpoint, request);
-    const check = checksOf(endpoint).find((each) => each.name === name);
+    const check = checksOf(endpoint).find((each) => namesOf(each).includes(name));
     if (check === undefined) return pageNotFound();
     const { error } = await run(check, endpoint, request.signal);
     return error === undefined ? text(200, 'ok') : text(500, `internal server error: ${error.message}\n`);

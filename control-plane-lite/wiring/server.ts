@@ -11,7 +11,7 @@ import type { NodePassage } from '../endpoints/node-passage/passage.ts';
 import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
-import { createHealth, type Health } from '../http/health.ts';
+import { createHealth, type Health, type HealthCheck, PassingStateError } from '../http/health.ts';
 import { createImpersonation } from '../http/impersonation.ts';
 import type { ServingCertificate } from '../http/listener.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics.ts';
@@ -142,31 +142,43 @@ function resourceHandler(
   });
 }
 
-function healthChecks(
-  { store, cache }: Core,
-  isReady: () => boolean,
-): Parameters<typeof createHealth>[1]['checks'] {
+/** What upstream's server has done, by the names of its checks, when every object is there that a server begins with. */
+const POST_START_HOOKS = [
+  'poststarthook/bootstrap-controller',
+  'poststarthook/rbac/bootstrap-roles',
+  'poststarthook/scheduling/bootstrap-system-priority-classes',
+] as const;
+
+/** The checks under upstream's names, so that exclusions in probes and runbooks mean the same here; our own earlier
+ *  names may still be used. */
+function healthChecks({ store, cache }: Core, isReady: () => boolean): readonly HealthCheck[] {
+  const begun = (): void => {
+    if (!isReady())
+      throw new PassingStateError('the objects that every server begins with have not all been created');
+  };
   return [
+    { name: 'log', check: () => undefined },
     {
-      name: 'store',
+      name: 'etcd',
+      aliases: ['store'],
       check: async () => {
         await store.currentRevision();
       },
     },
     {
-      name: 'cache-sync',
+      name: 'informer-sync',
+      aliases: ['cache-sync'],
       on: ['readyz'],
       check: () => {
-        if (!cache.synced) throw new Error('the cache does not follow the store');
+        if (!cache.synced) throw new PassingStateError('the cache does not follow the store');
       },
     },
-    {
-      name: 'bootstrap',
-      on: ['readyz'],
-      check: () => {
-        if (!isReady()) throw new Error('what every server begins with is not all there');
-      },
-    },
+    ...POST_START_HOOKS.map((name) => ({
+      name,
+      ...(name.endsWith('bootstrap-roles') ? { aliases: ['bootstrap'] } : {}),
+      startup: true,
+      check: begun,
+    })),
   ];
 }
 

@@ -26,7 +26,7 @@ describe.each(['healthz', 'livez', 'readyz'])('/%s', (endpoint) => {
     expect(status).toBe(200);
     const lines = text.trimEnd().split('\n');
     expect(lines.length).toBeGreaterThan(2);
-    for (const line of lines.slice(0, -1)) expect(line).toMatch(/^\[\+\][a-z-]+ ok$/);
+    for (const line of lines.slice(0, -1)) expect(line).toMatch(/^\[\+\][a-z/-]+ ok$/);
     expect(lines.at(-1)).toBe(`${endpoint} check passed`);
   });
 
@@ -36,8 +36,29 @@ describe.each(['healthz', 'livez', 'readyz'])('/%s', (endpoint) => {
     );
     expect(status).toBe(200);
     expect(text).toContain('[+]ping excluded: ok\n');
-    expect(text).toContain('[+]store excluded: ok\n');
+    expect(text).toContain('[+]etcd excluded: ok\n');
     expect(text).toContain('warn: some health checks cannot be excluded: no matches for "nonsense"');
+  });
+
+  test('checks have the names of upstream, and may be excluded by the names that they had', async () => {
+    const named = (text: string): readonly string[] =>
+      [...text.matchAll(/^\[\+\](\S+) /gm)].map(([, name]) => name ?? '');
+    const { text } = await nobody.get(`/${endpoint}?verbose`);
+    expect(named(text)).toEqual([
+      'ping',
+      'log',
+      'etcd',
+      ...(endpoint === 'readyz' ? ['informer-sync'] : []),
+      'poststarthook/bootstrap-controller',
+      'poststarthook/rbac/bootstrap-roles',
+      'poststarthook/scheduling/bootstrap-system-priority-classes',
+      ...(endpoint === 'readyz' ? ['shutdown'] : []),
+    ]);
+    const excluded = await nobody.get(`/${endpoint}?verbose&exclude=etcd&exclude=bootstrap`);
+    expect(excluded.text).toContain('[+]etcd excluded: ok\n[');
+    expect(excluded.text).toContain('[+]poststarthook/rbac/bootstrap-roles excluded: ok\n');
+    expect(excluded.text).not.toContain('warn:');
+    expect((await plane.get(`/${endpoint}/store`)).text).toBe('ok');
   });
 
   test('each check has a path of its own, named as in the lines', async () => {
