@@ -54,14 +54,17 @@ describe('prepareSubPath', () => {
     expect([stats.mode & 0o7777, stats.gid]).toEqual([0o2777, 4321]);
   });
 
-  test.each([0o1777, 0o777, 0o3770, 0o755])('creates what is missing with mode %o of the volume', async (mode) => {
-    await using scene = await createScene();
-    const { volume, bind } = scene;
-    await chmod(volume.hostPath, mode);
-    await bind('new/deep');
-    const modes = ['new', 'new/deep'].map((name) => statSync(join(volume.hostPath, name)).mode & 0o7777);
-    expect(modes).toEqual([mode, mode]);
-  });
+  test.each([0o1777, 0o777, 0o3770, 0o755])(
+    'creates what is missing with mode %o of the volume',
+    async (mode) => {
+      await using scene = await createScene();
+      const { volume, bind } = scene;
+      await chmod(volume.hostPath, mode);
+      await bind('new/deep');
+      const modes = ['new', 'new/deep'].map((name) => statSync(join(volume.hostPath, name)).mode & 0o7777);
+      expect(modes).toEqual([mode, mode]);
+    },
+  );
 
   test('binds a file, a socket and a pipe onto a file', async () => {
     await using scene = await createScene();

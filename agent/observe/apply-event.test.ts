@@ -28,6 +28,7 @@ function setUp(overAtLook: number) {
   const view = new RuntimeView();
   const delays: number[] = [];
   const tasks: (() => void | Promise<void>)[] = [];
+  const settled: string[] = [];
   let looks = 0;
   const deps: ApplyEventDeps = {
     view,
@@ -40,12 +41,16 @@ function setUp(overAtLook: number) {
       looks += 1;
       return Promise.resolve(looks >= overAtLook);
     },
+    settleContainer(id) {
+      settled.push(id);
+      return Promise.resolve();
+    },
     relist: () => undefined,
   };
   const runAll = async (): Promise<void> => {
     for (let task = tasks.shift(); task !== undefined; task = tasks.shift()) await task();
   };
-  return { view, deps, delays, runAll };
+  return { view, deps, delays, runAll, settled };
 }
 
 const stopped = { kind: 'stopped', containerId: 'c1', exitCode: 3, exitedAtMs: 4_000 } as const;
@@ -56,6 +61,7 @@ describe('applyEvent', () => {
     view.noteContainer(container);
     applyEvent(deps, stopped);
     expect(view.container('c1')).toMatchObject({ state: 'exited', exitCode: 3, finishedAtMs: 4_000 });
+    expect(view.container('c1')?.isProvisional).toBe(true);
   });
 
   test('looks for the rest of the exit until the runtime has followed', async () => {
@@ -63,15 +69,16 @@ describe('applyEvent', () => {
     view.noteContainer(container);
     applyEvent(deps, stopped);
     await runAll();
-    expect(delays).toEqual([150, 300, 600, 1200]);
+    expect(delays).toEqual([75, 150, 300, 600]);
   });
 
-  test('gives up on a runtime that never follows', async () => {
-    const { view, deps, delays, runAll } = setUp(Number.POSITIVE_INFINITY);
+  test('gives up on a runtime that never follows, and settles the end without it', async () => {
+    const { view, deps, delays, runAll, settled } = setUp(Number.POSITIVE_INFINITY);
     view.noteContainer(container);
     applyEvent(deps, stopped);
     await runAll();
-    expect(delays).toEqual([150, 300, 600, 1200, 2400, 4800, 9600]);
+    expect(delays).toEqual([75, 150, 300, 600, 1200, 2400, 4800, 9600]);
+    expect(settled).toEqual(['c1']);
   });
 
   test('a life that was over before its start was noted began when it was made', () => {
@@ -90,7 +97,7 @@ describe('applyEvent', () => {
     applyEvent(deps, { ...stopped, containerId: 's1' });
     expect(view.sandbox('s1')?.ready).toBe(false);
     await runAll();
-    expect(delays).toEqual([150]);
+    expect(delays).toEqual([75]);
   });
 
   test('remembers that memory ran out', () => {

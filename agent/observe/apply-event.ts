@@ -9,11 +9,13 @@ export interface ApplyEventDeps {
   readonly later: (task: () => void | Promise<void>, delayMs: number) => void;
   /** Resolves with whether the runtime itself says that the container is over. Never rejects. */
   readonly refreshContainer: (id: string) => Promise<boolean>;
+  /** Completes the end of a container without the runtime. Never rejects. */
+  readonly settleContainer: (id: string) => Promise<void>;
   readonly relist: () => void;
 }
 
-/** After an exit event the runtime's status takes about this long to follow. */
-const STATUS_LAG_MS = 150;
+/** After an exit event the runtime's status takes about this long to follow; the end is published only then. */
+const STATUS_LAG_MS = 75;
 /** On a busy machine it takes longer; the time between two looks is doubled up to this. */
 const LONGEST_STATUS_LAG_MS = 10_000;
 /** This agent's own calls have noted by then what they made: what is still unknown was made by a call whose
@@ -65,16 +67,20 @@ function applyStop(
     // A short life may be over before its start was noted.
     const startedAtMs = container.startedAtMs || container.createdAtMs;
     const { exitCode } = event;
-    view.noteContainer({ ...container, state: 'exited', exitCode, startedAtMs, finishedAtMs });
+    const end = { state: 'exited', exitCode, startedAtMs, finishedAtMs, isProvisional: true } as const;
+    view.noteContainer({ ...container, ...end });
   }
   learnEnd(deps, id, event.exitCode === undefined ? 0 : STATUS_LAG_MS);
 }
 
-/** Looks until the runtime's status has followed the event: it has the reason, and last words are read with it. */
+/** Looks until the runtime's status has followed the event: it has the reason, and last words are read with it. A runtime
+ *  that never follows has nothing to add to what is known. */
 function learnEnd(deps: ApplyEventDeps, id: string, delayMs: number): void {
   deps.later(async () => {
     const isOver = await deps.refreshContainer(id);
     const nextMs = Math.max(delayMs * 2, STATUS_LAG_MS);
-    if (!isOver && nextMs <= LONGEST_STATUS_LAG_MS) learnEnd(deps, id, nextMs);
+    if (isOver) return;
+    if (nextMs <= LONGEST_STATUS_LAG_MS) learnEnd(deps, id, nextMs);
+    else await deps.settleContainer(id);
   }, delayMs);
 }

@@ -6,6 +6,7 @@ import { createLoop } from '#api/kit/loop.ts';
 import type { RuntimeEvent } from '#cri/client/runtime-event.ts';
 import { applyEvent } from './apply-event.ts';
 import { type RelistDeps, relist } from './relist.ts';
+import { settled } from './types.ts';
 
 export interface ObserverDeps extends RelistDeps {
   readonly clock: Clock;
@@ -47,6 +48,15 @@ export function createObserver(deps: ObserverDeps): Observer {
     }
   }
 
+  async function settleContainer(id: string): Promise<void> {
+    const container = view.container(id);
+    if (container?.isProvisional !== true) return;
+    const message = await statuses.lastWords(container);
+    // It may have been completed meanwhile.
+    const now = view.container(id);
+    if (now?.isProvisional === true) view.noteContainer(settled(now, message));
+  }
+
   const relistInTurn = oneAfterTheOther((signal) => relist(deps, signal));
 
   function relistAsked(): void {
@@ -69,6 +79,7 @@ export function createObserver(deps: ObserverDeps): Observer {
       now: () => clock.now(),
       later: timersUntil(clock, signal),
       refreshContainer,
+      settleContainer,
       relist: relistAsked,
     };
     for await (const event of deps.events(signal)) {

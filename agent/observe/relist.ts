@@ -40,7 +40,9 @@ async function completeContainer(
   listed: ObservedContainer,
 ): Promise<ObservedContainer | undefined> {
   const known = view.container(listed.id);
-  if (known !== undefined && (known.state === listed.state || known.state === 'exited')) return known;
+  const isComplete = known?.isProvisional !== true;
+  if (known !== undefined && isComplete && (known.state === listed.state || known.state === 'exited'))
+    return known;
   return statuses.container(listed.id, listed);
 }
 

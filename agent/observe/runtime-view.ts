@@ -25,6 +25,7 @@ export function mergeContainer(
 ): ObservedContainer {
   if (old === undefined) return seen;
   if (old.state === 'exited' && seen.state !== 'exited') return old;
+  if (old.state === 'exited' && old.isProvisional !== true && seen.isProvisional === true) return old;
   if (STATE_ORDER[seen.state] < STATE_ORDER[old.state] && old.state !== 'unknown') return old;
   return {
     ...seen,

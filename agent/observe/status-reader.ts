@@ -7,7 +7,7 @@ import type { ObservedContainer, ObservedSandbox } from './types.ts';
 export interface StatusReaderDeps {
   readonly runtime: RuntimeService;
   readonly read: CriReader;
-  /** The container's last words, read when it has exited; empty when it left none. */
+  /** The container's last words, read when it has exited; empty when it left none. Never rejects. */
   readonly terminationMessage: (container: ObservedContainer) => Promise<string>;
 }
 
@@ -15,6 +15,8 @@ export interface StatusReaderDeps {
 export interface StatusReader {
   container(id: string, known: ObservedContainer | undefined): Promise<ObservedContainer | undefined>;
   sandbox(id: string): Promise<ObservedSandbox | undefined>;
+  /** What a container that exited left to say; empty when it left nothing. Never rejects. */
+  lastWords(container: ObservedContainer): Promise<string>;
 }
 
 export function createStatusReader({ runtime, read, terminationMessage }: StatusReaderDeps): StatusReader {
@@ -26,6 +28,7 @@ export function createStatusReader({ runtime, read, terminationMessage }: Status
       if (seen?.state !== 'exited') return seen;
       return { ...seen, message: (await terminationMessage(seen)) || seen.message };
     },
+    lastWords: terminationMessage,
     async sandbox(id) {
       const answer = await orGone(runtime.podSandboxStatus({ podSandboxId: id }));
       return answer?.status === undefined ? undefined : read.sandboxStatus(answer.status);

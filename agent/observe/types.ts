@@ -40,6 +40,9 @@ export interface ObservedContainer {
   readonly hash: string;
   /** Its last words are the end of its log when it failed without leaving any. */
   readonly fallsBackToLogs: boolean;
+  /** Only the event of its end was seen so far: the reason and the last words follow, and nothing of the end is
+   *  published before. Absent otherwise. */
+  readonly isProvisional?: true;
 }
 
 export interface PodObservation {
@@ -47,6 +50,12 @@ export interface PodObservation {
   readonly sandboxes: readonly ObservedSandbox[];
   /** Newest first. */
   readonly containers: readonly ObservedContainer[];
+}
+
+/** The container as it stays when nothing more will be learned of its end. */
+export function settled(container: ObservedContainer, message: string): ObservedContainer {
+  const { isProvisional: _, ...rest } = container;
+  return { ...rest, message: message || rest.message };
 }
 
 export const NOTHING_OBSERVED: PodObservation = { sandboxes: [], containers: [] };

@@ -1,9 +1,11 @@
 /** What of a pod's status the API server is to be told. Pure.
  *  Source: document 3, section 1; upstream 1.24 status of pods; strategic merge patches of document 1. */
 import { isDeepStrictEqual } from 'node:util';
+import { decode } from '#api/schema/decode.ts';
 import type { Pod, PodCondition, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { Json } from '../api-client/client.ts';
 import { isObject } from '../api-client/object-fields.ts';
+import { hasBeen, lostStatus } from '../pods/container-status.ts';
 
 /** Conditions that this agent owns; all others belong to whoever set them. */
 const OWN_CONDITIONS: readonly string[] = ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'];
@@ -18,23 +20,51 @@ const listOf = (value: unknown): readonly Json[] => (Array.isArray(value) ? valu
  *  @param known the status that the server has */
 export function mergedStatus(pod: Pod, own: PodStatus, known: Json): PodStatus {
   const conditions = withGates(pod, own.conditions ?? [], listOf(known['conditions']));
-  const startTime = known['startTime'];
-  const lists = hasEnded(own.phase) ? rememberedStatuses(own, known) : {};
+  const before = knownStatus(known);
   return {
     ...own,
-    ...lists,
+    ...rememberedEnd(own, before),
+    ...rememberedStatuses(own, before, known),
     conditions,
-    ...(typeof startTime === 'string' ? { startTime } : {}),
+    ...(before.startTime === undefined ? {} : { startTime: before.startTime }),
   };
 }
 
-/** Of a container that ended long ago nothing may be left here; the server knows how it ended. */
-function rememberedStatuses(own: PodStatus, known: Json): Partial<PodStatus> {
+/** What a server says is read with care, and what can't be read counts as unknown. */
+function knownStatus(known: Json): PodStatus {
+  return decode<PodStatus>('core/v1.PodStatus', known, { unknownFields: 'ignore', missingFields: 'ignore' })
+    .value;
+}
+
+/** An end that the server knows is never taken back, nor the addresses of a pod that has ended. */
+function rememberedEnd(
+  own: PodStatus,
+  { phase, reason, message, podIP, podIPs }: PodStatus,
+): Partial<PodStatus> {
+  const addresses =
+    hasEnded(own.phase) && own.podIP === undefined && podIP !== undefined
+      ? { podIP, podIPs: podIPs ?? [{ ip: podIP }] }
+      : {};
+  if (!hasEnded(phase) || phase === undefined) return addresses;
+  return {
+    ...addresses,
+    phase,
+    ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message }),
+  };
+}
+
+/** Of a container that ended long ago nothing may be left here; the server knows how it ended, and how often it was
+ *  started. */
+function rememberedStatuses(own: PodStatus, known: PodStatus, raw: Json): Partial<PodStatus> {
+  const isOver = hasEnded(own.phase) || hasEnded(known.phase);
   const merged = CONTAINER_LISTS.map((member) => {
-    const before = listOf(known[member]);
     const list = own[member]?.map((status) => {
-      const old = before.find(({ name }) => name === status.name);
-      return status.containerID === undefined && typeof old?.['containerID'] === 'string' ? old : status;
+      const before = known[member]?.find(({ name }) => name === status.name);
+      if (before === undefined || hasBeen(status) || !hasBeen(before)) return status;
+      const lost = lostStatus(before, status, isOver);
+      // As the server has it, to the letter: that is no change.
+      return lost === before ? listOf(raw[member]).find(({ name }) => name === status.name) : lost;
     });
     return [member, list] as const;
   });

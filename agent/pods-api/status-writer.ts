@@ -77,7 +77,10 @@ function createRequests(
     const { pod, status } = newest(uid) ?? {};
     if (object === undefined || pod === undefined || status === undefined) return undefined;
     const known = isObject(object['status']) ? object['status'] : {};
-    const change = statusPatch(mergedStatus(pod, status, known), known);
+    // A static pod may begin again under the same mirror; every other pod that has ended stays so.
+    const isMirror = pod.metadata?.uid !== uid;
+    const { phase: _, ...rest } = known;
+    const change = statusPatch(mergedStatus(pod, status, isMirror ? rest : known), known);
     return change === undefined ? undefined : { object, change, phase: status.phase };
   }
 

@@ -4,9 +4,17 @@ import type { ContainerState, ContainerStateTerminated, ContainerStatus } from '
 import type { ObservedContainer } from '../observe/types.ts';
 import type { ContainerSpec, ProbeVerdict, WaitingReason } from './plan.ts';
 
+/** How a container ended that disappeared before its end was seen.
+ *  @see upstream 1.24 */
+const UNKNOWN_END = {
+  exitCode: 137,
+  reason: 'ContainerStatusUnknown',
+  message: 'The container could not be located; it was running when it was last seen',
+} as const;
+
 export interface ContainerStatusInput {
   readonly spec: ContainerSpec;
-  /** All instances of this name, newest first. */
+  /** All instances of this name, newest first; one that was not started does not count. */
   readonly instances: readonly ObservedContainer[];
   /** Why it does not run, when it should. */
   readonly waiting: WaitingReason | undefined;
@@ -70,4 +78,29 @@ function terminated(container: ObservedContainer, runtimeName: string): Containe
     finishedAt: formatTime(container.finishedAtMs),
     containerID: `${runtimeName}://${container.id}`,
   };
+}
+
+/** Whether an instance of the container has run. */
+export const hasBeen = ({ containerID, restartCount, lastState }: ContainerStatus): boolean =>
+  containerID !== undefined || (restartCount ?? 0) > 0 || lastState?.terminated !== undefined;
+
+/** The status of a container of which no instance is left, from the one before that.
+ *  @param next what it would be if there had never been one
+ *  @param isOver its pod has ended */
+export function lostStatus(before: ContainerStatus, next: ContainerStatus, isOver: boolean): ContainerStatus {
+  const { state, restartCount, containerID } = before;
+  if (isOver && state?.terminated !== undefined) return before;
+  const wasRunning = state?.running !== undefined;
+  const { startedAt } = state?.running ?? {};
+  const unknown = {
+    ...UNKNOWN_END,
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(containerID === undefined ? {} : { containerID }),
+  };
+  const end = state?.terminated ?? (wasRunning ? unknown : before.lastState?.terminated);
+  if (!isOver) return { ...next, restartCount, lastState: end === undefined ? {} : { terminated: end } };
+  if (end === undefined) return { ...next, restartCount };
+  const { image, imageID } = before;
+  const id = containerID === undefined ? {} : { containerID };
+  return { ...next, restartCount, image, imageID, ...id, lastState: {}, state: { terminated: end } };
 }

@@ -25,6 +25,15 @@ export const isAlive = ({ state }: ObservedContainer): boolean => state === 'run
 export const succeeded = (container: ObservedContainer): boolean =>
   container.state === 'exited' && container.exitCode === 0;
 
+/** Whether it has ended, and how it ended is known completely. */
+export const hasSettled = (container: ObservedContainer | undefined): container is ObservedContainer =>
+  container?.state === 'exited' && container.isProvisional !== true;
+
+/** Why a container does not run yet, unless something is wrong with it.
+ *  @see upstream 1.24: of a pod with init containers, all wait with the same reason */
+export const unstartedReason = (pod: Pod): 'PodInitializing' | 'ContainerCreating' =>
+  initContainers(pod).length > 0 ? 'PodInitializing' : 'ContainerCreating';
+
 /** Whether an app container that ended is started again.
  *  @see upstream restart policies: Always, OnFailure (only after a failure), Never */
 export function restartsAfterEnd(pod: Pod, container: ObservedContainer): boolean {

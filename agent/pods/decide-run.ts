@@ -5,6 +5,7 @@ import type { Container } from '#api/schema/gen/core-v1.ts';
 import type { ObservedContainer, ObservedSandbox } from '../observe/types.ts';
 import {
   appContainers,
+  hasSettled,
   initContainers,
   isAlive,
   isOutdated,
@@ -12,6 +13,7 @@ import {
   latest,
   restartsAfterEnd,
   succeeded,
+  unstartedReason,
 } from './containers.ts';
 import { crashDelayMs } from './crash-backoff.ts';
 import { createDraft, type Draft } from './draft.ts';
@@ -35,13 +37,14 @@ export function decideRun(input: DecideInput): Decision {
   return draft.decision();
 }
 
-/** Every app container has ended and none is started again, or an init container failed for good. */
+/** Every app container has ended and none is started again, or an init container failed for good; and all is known of
+ *  how they ended. */
 function isFinished(input: DecideInput): boolean {
   const { pod, observed } = input;
   if (failedInit(input) !== undefined) return true;
   return appContainers(pod).every((spec) => {
     const container = latest(observed.containers, spec.name);
-    return container?.state === 'exited' && !restartsAfterEnd(pod, container) && !isOutdated(spec, container);
+    return hasSettled(container) && !restartsAfterEnd(pod, container) && !isOutdated(spec, container);
   });
 }
 
@@ -51,7 +54,7 @@ function failedInit({ pod, observed }: DecideInput): ObservedContainer | undefin
   return initContainers(pod)
     .filter((container) => !isSidecar(container))
     .map(({ name }) => latest(observed.containers, name))
-    .find((container) => container?.state === 'exited' && !succeeded(container));
+    .find((container) => hasSettled(container) && !succeeded(container));
 }
 
 function finish(input: DecideInput): {
@@ -74,13 +77,13 @@ function planSandbox(input: DecideInput, sandbox: ObservedSandbox | undefined, d
   const { progress, pod, observed } = input;
   const alive = observed.containers.filter(isAlive);
   const message = volumesMessage(input);
-  for (const { name } of initContainers(pod)) draft.wait(name, 'PodInitializing', message);
-  for (const { name } of appContainers(pod)) draft.wait(name, startupReason(input), message);
+  for (const { name } of [...initContainers(pod), ...appContainers(pod)])
+    draft.wait(name, unstartedReason(pod), message);
   if (sandbox !== undefined && !progress.stoppedSandboxes.has(sandbox.id)) {
     draft.act({ kind: 'stopSandbox', sandboxId: sandbox.id });
   } else if (alive.length > 0) {
     for (const container of alive) draft.act(endWithSandbox(container));
-  } else {
+  } else if (!observed.containers.some(({ isProvisional }) => isProvisional)) {
     draft.act({ kind: 'createSandbox', attempt: sandbox === undefined ? 0 : sandbox.attempt + 1 });
   }
 }
@@ -95,9 +98,6 @@ function volumesMessage({ progress: { volumes, retryAtMs } }: DecideInput): stri
   if (volumes === 'mounted' || atMs === undefined) return '';
   return `its volumes are not ready; the next try is at ${formatTime(atMs)}`;
 }
-
-const startupReason = (input: DecideInput): string =>
-  initContainers(input.pod).length > 0 ? 'PodInitializing' : 'ContainerCreating';
 
 function planContainers(input: DecideInput, sandbox: ObservedSandbox, draft: Draft): void {
   // First and in any state of the others: what they are for is to find out why those do not run.
@@ -169,7 +169,7 @@ function planContainer(plan: ContainerPlan): void {
     case 'running':
       return planRunning(plan, previous);
     case 'created':
-      draft.wait(spec.name, 'ContainerCreating');
+      draft.wait(spec.name, unstartedReason(input.pod));
       return draft.act({ kind: 'removeContainer', container: previous });
     case 'unknown':
       return draft.act(killAction(plan, previous, 'StateUnknown', 'its state could not be read'));
@@ -219,16 +219,14 @@ function planStart(plan: ContainerPlan, previous: ObservedContainer | undefined)
     draft.wait(spec.name, 'CrashLoopBackOff', crashMessage(plan, crashDelay));
     return draft.wakeAt(crashReadyMs);
   }
-  if (progress?.failure === undefined) draft.wait(spec.name, waitingReason(plan), volumesMessage(input));
+  if (progress?.failure === undefined)
+    draft.wait(spec.name, unstartedReason(input.pod), volumesMessage(input));
   else draft.wait(spec.name, progress.failure.reason, progress.failure.message);
   if (isHeld(retryAtMs, input.nowMs)) return draft.wakeAt(retryAtMs);
   if (input.progress.volumes !== 'mounted') return;
-  const attempt = previous === undefined ? 0 : previous.attempt + 1;
+  const attempt = Math.max((previous?.attempt ?? -1) + 1, input.progress.attempts.get(spec.name) ?? 0);
   draft.act({ kind: 'startContainer', spec, containerKind: kind, attempt, sandboxId: sandbox.id, previous });
 }
-
-const waitingReason = (plan: ContainerPlan): string =>
-  plan.kind === 'init' ? 'PodInitializing' : 'ContainerCreating';
 
 const crashMessage = ({ input, spec }: ContainerPlan, delayMs: number): string =>
   `back-off ${formatDelay(delayMs)} restarting failed container=${spec.name} pod=${podLabel(input.pod)}`;

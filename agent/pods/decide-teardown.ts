@@ -1,8 +1,8 @@
 /** Ending a pod: containers, then sidecars in reverse order, then sandbox, then volumes; and when the pod is
  *  not wanted any more, everything that is left of it. Pure. */
-import type { ObservedContainer } from '../observe/types.ts';
+import type { ObservedContainer, PodObservation } from '../observe/types.ts';
 import { initContainers, isAlive, isSidecar } from './containers.ts';
-import type { DecideInput, Decision, KillReason, PodAction } from './plan.ts';
+import type { DecideInput, Decision, KillReason, PodAction, PodProgress } from './plan.ts';
 import { containerKey } from './plan.ts';
 
 const decision = (actions: readonly PodAction[]): Decision => ({
@@ -15,7 +15,7 @@ export function decideTeardown(input: DecideInput): Decision {
   const { observed, progress, intent } = input;
   const alive = observed.containers.filter(isAlive);
   if (alive.length > 0) return decision(nextToKill(input, alive).map((container) => kill(input, container)));
-  if (containerWorkUnderWay(input)) return decision([]);
+  if (isContainerWorkInFlight(input.progress)) return decision([]);
 
   const sandbox = observed.sandboxes.find(({ ready, id }) => ready && !progress.stoppedSandboxes.has(id));
   if (sandbox !== undefined) return decision([{ kind: 'stopSandbox', sandboxId: sandbox.id }]);
@@ -23,12 +23,18 @@ export function decideTeardown(input: DecideInput): Decision {
 
   const keepVolumes = intent.kind === 'run' && input.keepTerminatedVolumes;
   if (progress.volumes !== 'none' && !keepVolumes) return decision([{ kind: 'unmountVolumes' }]);
-  return decision(intent.kind === 'remove' ? [{ kind: 'removePod' }] : []);
+  const isSettled = !observed.containers.some(({ isProvisional }) => isProvisional);
+  return decision(intent.kind === 'remove' && isSettled ? [{ kind: 'removePod' }] : []);
 }
 
-function containerWorkUnderWay(input: DecideInput): boolean {
-  return [...input.progress.busy].some((key) => key.startsWith(containerKey('')));
-}
+const isContainerWorkInFlight = ({ busy }: Pick<PodProgress, 'busy'>): boolean =>
+  [...busy].some((key) => key.startsWith(containerKey('')));
+
+/** Whether no container of a pod that is to end runs any more, or can come to run, and how each ended is known.
+ *  @see upstream 1.24: only then is the pod reported to have ended */
+export const hasComeToRest = (progress: Pick<PodProgress, 'busy'>, { containers }: PodObservation): boolean =>
+  !isContainerWorkInFlight(progress) &&
+  !containers.some((container) => isAlive(container) || container.isProvisional === true);
 
 /** App, init and ephemeral containers first, all at once; then sidecars, last started first, one by one. */
 function nextToKill(input: DecideInput, alive: readonly ObservedContainer[]): readonly ObservedContainer[] {

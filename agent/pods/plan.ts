@@ -50,6 +50,9 @@ export interface PodProgress {
   /** Sandboxes that were stopped for good. */
   readonly stoppedSandboxes: ReadonlySet<string>;
   readonly containers: ReadonlyMap<string, ContainerProgress>;
+  /** The attempt that the next instance of a container is, by container name; 0 where absent. It only grows, even when the
+   *  instances before it have disappeared from the runtime. */
+  readonly attempts: ReadonlyMap<string, number>;
   /** By container ID. */
   readonly probes: ReadonlyMap<string, ProbeVerdict>;
   readonly terminal: TerminalPhase | undefined;

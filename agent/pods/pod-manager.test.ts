@@ -150,8 +150,22 @@ describe('PodManager', () => {
       await end('a');
       expect(started).toEqual(['a']);
       expect(ended[0]).toBe('a known');
+      // Nothing is left of it here, but the server has it still.
+      expect(manager.entries()).toEqual([]);
+      expect(manager.listed().map(({ pod }) => pod.metadata?.uid)).toEqual(['1']);
       manager.apply(fromServer());
+      expect(manager.listed()).toEqual([]);
       expect(manager.knows('1')).toBe(false);
+    });
+
+    test('a pod that takes the name of one that was removed is listed alone', async () => {
+      const { manager, end } = setup();
+      manager.apply(fromServer(deleted(podOf('a', '1'))));
+      manager.apply(fromServer(podOf('a', '2')));
+      manager.apply(fromServer(deleted(podOf('a', '2'))));
+      await end('a');
+      manager.apply(fromServer(podOf('a', '3')));
+      expect(manager.listed().map(({ pod }) => pod.metadata?.uid)).toEqual(['3']);
     });
 
     test('starts no pod that is to be deleted already', () => {

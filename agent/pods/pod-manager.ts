@@ -60,6 +60,8 @@ interface Slot {
   /** What an earlier agent left under this name and nobody has taken up yet. */
   left: PodRecord[];
   active: { readonly worker: PodWorker; readonly source: SourcePod } | undefined;
+  /** The pod of an API server that was removed here last, and whose object is not known to be gone. */
+  released: PodEntry | undefined;
 }
 
 const DEFAULT_GRACE_SECONDS = 30;
@@ -88,7 +90,7 @@ export class PodManager {
   takeStray(record: PodRecord): void {
     const { uid } = podIdentity(record.pod);
     const name = `${fullName(record.pod)}#${uid}`;
-    this.#slots.set(name, { desired: undefined, left: [record], active: undefined });
+    this.#slots.set(name, { desired: undefined, left: [record], active: undefined, released: undefined });
     this.#reconcile(name);
   }
 
@@ -134,6 +136,15 @@ export class PodManager {
     return [...this.#slots.values()].flatMap(({ active }) => (active === undefined ? [] : [entryOf(active)]));
   }
 
+  /** The same, with pods of which nothing is left here while their server still has them. */
+  listed(): readonly PodEntry[] {
+    const released = [...this.#slots.values()].flatMap(({ active, desired, released: entry }) => {
+      const isStillThere = active === undefined && desired?.pod.metadata?.uid === entry?.pod.metadata?.uid;
+      return isStillThere && entry !== undefined ? [entry] : [];
+    });
+    return [...this.entries(), ...released];
+  }
+
   find(namespace: string, name: string): PodEntry | undefined {
     const active = this.#slots.get(podFullName({ namespace, name }))?.active;
     return active === undefined ? undefined : entryOf(active);
@@ -167,7 +178,7 @@ export class PodManager {
     const name = fullName(pod);
     const known = this.#slots.get(name);
     if (known !== undefined) return known;
-    const slot: Slot = { desired: undefined, left: [], active: undefined };
+    const slot: Slot = { desired: undefined, left: [], active: undefined, released: undefined };
     this.#slots.set(name, slot);
     return slot;
   }
@@ -268,6 +279,7 @@ export class PodManager {
     };
     const worker = createWorker(start, source.origin);
     slot.active = { worker, source };
+    slot.released = undefined;
     log.info({ pod: name, podUID: source.pod.metadata?.uid, adopted: start.adopted }, 'Pod was taken on');
     const running = this.#follow(name, slot, worker, signal).catch((thrown: unknown) => {
       log.error({ err: asError(thrown), pod: name }, 'Pod worker failed');
@@ -322,6 +334,7 @@ export class PodManager {
     });
     const source = slot.active?.source ?? slot.desired;
     const isGone = source !== undefined && source.origin.source === 'api';
+    slot.released = isGone && slot.active !== undefined ? entryOf(slot.active) : undefined;
     slot.active = undefined;
     if (isGone) this.#deps.ended?.(worker.pod, worker.status());
     this.#deps.changed();

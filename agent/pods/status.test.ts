@@ -1,12 +1,23 @@
 import { expect, test } from 'vitest';
 import type { PodStatus } from '#api/schema/gen/core-v1.ts';
+import { decidePod } from './decide.ts';
 import { podStatus, type StatusInput } from './status.ts';
-import { container, ended, NOW_MS, observation, progress, sandbox, testPod } from './test-pod.ts';
+import {
+  container,
+  decideInput,
+  ended,
+  NOW_MS,
+  observation,
+  progress,
+  sandbox,
+  testPod,
+} from './test-pod.ts';
 
 const base: StatusInput = {
   pod: testPod(),
   observed: observation([sandbox()], container('a')),
   progress: progress(),
+  isRemoved: false,
   waiting: new Map(),
   previous: undefined,
   hostIPs: ['192.0.2.1'],
@@ -19,6 +30,7 @@ const status = (change: Partial<StatusInput> = {}): PodStatus => podStatus({ ...
 const isTrue = (type: string, { conditions = [] }: PodStatus): boolean =>
   conditions.some((condition) => condition.type === type && condition.status === 'True');
 
+const LATE = { phase: 'Failed', reason: 'DeadlineExceeded', message: 'late' } as const;
 const withInit = testPod({ initContainers: [{ name: 'i', image: 'i' }] });
 const crashing = new Map([['a', { reason: 'CrashLoopBackOff', message: 'back-off' }]]);
 
@@ -63,13 +75,39 @@ test.each<
   ],
   [
     'failed',
-    { progress: progress({ terminal: { phase: 'Failed', reason: 'DeadlineExceeded', message: 'late' } }) },
-    ['Failed', true, true],
+    { observed: observation([sandbox()], ended('a', 137)), progress: progress({ terminal: LATE }) },
+    ['Failed', true, false],
   ],
+  ['to fail while it still runs', { progress: progress({ terminal: LATE }) }, ['Running', true, false]],
+  [
+    'to fail while how it ended is not known',
+    {
+      observed: observation([sandbox()], ended('a', 137, { isProvisional: true })),
+      progress: progress({ terminal: LATE }),
+    },
+    ['Running', true, false],
+  ],
+  [
+    'to fail while a container is being started',
+    { observed: observation([]), progress: progress({ terminal: LATE, busy: new Set(['container/a']) }) },
+    ['Pending', true, false],
+  ],
+  ['deleted and running', { isRemoved: true }, ['Running', true, true]],
+  [
+    'deleted and killed',
+    { isRemoved: true, observed: observation([sandbox()], ended('a', 143)) },
+    ['Failed', true, false],
+  ],
+  [
+    'deleted and done',
+    { isRemoved: true, observed: observation([sandbox()], ended('a', 0)) },
+    ['Succeeded', true, false],
+  ],
+  ['deleted before it began', { isRemoved: true, observed: observation([]) }, ['Failed', true, false]],
 ])('phase and conditions: %s', (_, change, [phase, initialized, ready]) => {
   const seen = status(change);
   expect([seen.phase, isTrue('Initialized', seen)]).toEqual([phase, initialized]);
-  expect(isTrue('ContainersReady', seen)).toBe(ready && phase !== 'Failed');
+  expect(isTrue('ContainersReady', seen)).toBe(ready);
   expect(isTrue('PodScheduled', seen)).toBe(true);
 });
 
@@ -87,8 +125,8 @@ test('shows a container that waits for its restart as waiting, with its end and 
 });
 
 test('has the reason of a pod that ended, its class and its addresses', () => {
-  const terminal = { phase: 'Failed', reason: 'DeadlineExceeded', message: 'late' } as const;
-  expect(status({ progress: progress({ terminal }) })).toMatchObject({
+  const over = { observed: observation([sandbox()], ended('a', 137)) };
+  expect(status({ ...over, progress: progress({ terminal: LATE }) })).toMatchObject({
     reason: 'DeadlineExceeded',
     message: 'late',
     qosClass: 'Burstable',
@@ -140,4 +178,56 @@ test('a condition keeps the time of its last change', () => {
     ['ContainersReady', false],
     ['PodScheduled', true],
   ]);
+});
+
+test('what disappears from the runtime is not forgotten: not how it ended, nor how often it was started', () => {
+  const crashed = status({ observed: observation([sandbox()], ended('a', 3, { attempt: 2 })) });
+  const gone = status({ previous: crashed, observed: observation([sandbox()]) });
+  expect(gone.phase).toBe('Running');
+  expect(gone.containerStatuses?.[0]).toMatchObject({
+    restartCount: 2,
+    state: { waiting: { reason: 'ContainerCreating' } },
+    lastState: { terminated: { exitCode: 3 } },
+  });
+  const lost = status({ previous: status(), observed: observation([sandbox()]) });
+  const unknown = { exitCode: 137, reason: 'ContainerStatusUnknown', containerID: 'containerd://a-0' };
+  expect(lost.containerStatuses?.[0]).toMatchObject({ lastState: { terminated: unknown } });
+  // Where nothing follows, that is how it ended.
+  const over = { progress: progress({ terminal: LATE }), observed: observation([]) };
+  expect(status({ ...over, previous: status() }).containerStatuses?.[0]).toMatchObject({
+    state: { terminated: unknown },
+    lastState: {},
+  });
+  expect(status({ ...over, previous: gone }).containerStatuses?.[0]).toMatchObject({
+    restartCount: 2,
+    state: { terminated: { exitCode: 3 } },
+  });
+});
+
+test.each(['created', 'exited'] as const)(
+  'all containers of a pod with init containers wait with the same reason, an init container that is %s too',
+  (state) => {
+    const { actions, waiting } = decidePod(
+      decideInput({
+        pod: testPod({ initContainers: [{ name: 'i' }, { name: 'j' }] }),
+        observed: observation([sandbox()], container('i', { kind: 'init', state, exitCode: 1 })),
+      }),
+    );
+    expect(actions).toHaveLength(1);
+    expect([...waiting].map(([name, { reason }]) => [name, reason])).toEqual([
+      ['i', 'PodInitializing'],
+      ['j', 'PodInitializing'],
+      ['a', 'PodInitializing'],
+    ]);
+  },
+);
+
+test('a container of a pod that was initialized waits for its start with the same reason', () => {
+  const { waiting } = decidePod(
+    decideInput({
+      pod: withInit,
+      observed: observation([sandbox()], ended('i', 0, { kind: 'init' })),
+    }),
+  );
+  expect(waiting.get('a')?.reason).toBe('PodInitializing');
 });

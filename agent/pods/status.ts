@@ -3,14 +3,24 @@
 import { formatTime } from '#api/meta/time.ts';
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { PodObservation } from '../observe/types.ts';
-import { containerStatus } from './container-status.ts';
-import { appContainers, initContainers, isSidecar, latest } from './containers.ts';
-import type { ContainerSpec, PodProgress, WaitingReason } from './plan.ts';
+import { containerStatus, hasBeen, lostStatus } from './container-status.ts';
+import {
+  appContainers,
+  initContainers,
+  isSidecar,
+  latest,
+  succeeded,
+  unstartedReason,
+} from './containers.ts';
+import { hasComeToRest } from './decide-teardown.ts';
+import type { ContainerSpec, PodProgress, TerminalPhase, WaitingReason } from './plan.ts';
 
 export interface StatusInput {
   readonly pod: Pod;
   readonly observed: PodObservation;
   readonly progress: PodProgress;
+  /** The pod is to be deleted. */
+  readonly isRemoved: boolean;
   /** From the last decision. */
   readonly waiting: ReadonlyMap<string, WaitingReason>;
   readonly previous: PodStatus | undefined;
@@ -20,35 +30,55 @@ export interface StatusInput {
   readonly nowMs: number;
 }
 
+/** What all parts of one status go by. */
+interface Facts extends StatusInput {
+  /** How the pod ended; undefined as long as something of it may run, or how something ended is not known. */
+  readonly end: TerminalPhase | undefined;
+}
+
 export function podStatus(input: StatusInput): PodStatus {
   const { pod, progress } = input;
-  const initStatuses = initContainers(pod).map((spec) => statusOf(input, spec, true));
-  const appStatuses = appContainers(pod).map((spec) => statusOf(input, spec, false));
-  const ephemeralStatuses = (pod.spec?.ephemeralContainers ?? []).map((spec) => statusOf(input, spec, false));
-  const phase = podPhase(input, initStatuses, appStatuses);
+  const facts = { ...input, end: endOf(input) };
+  const initStatuses = initContainers(pod).map((spec) => statusOf(facts, spec, true));
+  const appStatuses = appContainers(pod).map((spec) => statusOf(facts, spec, false));
+  const ephemeralStatuses = (pod.spec?.ephemeralContainers ?? []).map((spec) => statusOf(facts, spec, false));
   const ips = podIPs(input);
   return {
-    phase,
-    conditions: conditions(input, initStatuses, appStatuses),
-    ...reasonOf(progress),
+    phase: podPhase(facts, initStatuses, appStatuses),
+    conditions: conditions(facts, initStatuses, appStatuses),
+    ...reasonOf(facts),
     ...(input.hostIPs[0] === undefined ? {} : { hostIP: input.hostIPs[0] }),
     ...(ips[0] === undefined ? {} : { podIP: ips[0], podIPs: ips.map((ip) => ({ ip })) }),
     ...(progress.startedAtMs === 0 ? {} : { startTime: formatTime(progress.startedAtMs) }),
-    ...toldStatuses(progress, initStatuses, appStatuses, ephemeralStatuses),
+    ...toldStatuses(facts, initStatuses, appStatuses, ephemeralStatuses),
     qosClass: input.qosClass,
   };
+}
+
+/** The end of the pod, once nothing of it can run any more. A pod that is deleted before it ended by itself has failed
+ *  unless all its containers did their work. Once published, an end stays.
+ *  @see upstream: a pod has a terminal phase before its object is removed */
+function endOf({ previous, progress, observed, isRemoved, pod }: StatusInput): TerminalPhase | undefined {
+  const { phase, reason = '', message = '' } = previous ?? {};
+  if (phase === 'Succeeded' || phase === 'Failed') return { phase, reason, message };
+  if (!hasComeToRest(progress, observed)) return undefined;
+  if (progress.terminal !== undefined || !isRemoved) return progress.terminal;
+  const isDone = appContainers(pod).every(({ name }) => {
+    const container = latest(observed.containers, name);
+    return container !== undefined && succeeded(container);
+  });
+  return { phase: isDone ? 'Succeeded' : 'Failed', reason: '', message: '' };
 }
 
 /** A pod that ended before any of its containers came to be tells of none: they don't wait for anything, and clients show
  *  the pod's own reason then. As upstream of pods that it refuses. */
 function toldStatuses(
-  progress: PodProgress,
+  { end }: Facts,
   init: readonly ContainerStatus[],
   app: readonly ContainerStatus[],
   ephemeral: readonly ContainerStatus[],
 ): Pick<PodStatus, 'initContainerStatuses' | 'containerStatuses' | 'ephemeralContainerStatuses'> {
-  const hasBeen = ({ containerID }: ContainerStatus): boolean => containerID !== undefined;
-  if (progress.terminal !== undefined && ![...init, ...app, ...ephemeral].some(hasBeen)) return {};
+  if (end !== undefined && ![...init, ...app, ...ephemeral].some(hasBeen)) return {};
   return {
     ...(init.length === 0 ? {} : { initContainerStatuses: init }),
     containerStatuses: app,
@@ -56,34 +86,34 @@ function toldStatuses(
   };
 }
 
-function statusOf(input: StatusInput, spec: ContainerSpec, initContainer: boolean): ContainerStatus {
-  const instances = input.observed.containers.filter(({ name }) => name === spec.name);
+function statusOf(facts: Facts, spec: ContainerSpec, initContainer: boolean): ContainerStatus {
+  const { observed, progress, previous, pod, runtimeName } = facts;
+  const instances = observed.containers.filter(({ name }) => name === spec.name);
   const current = instances.find(({ state }) => state !== 'created');
-  const failure = input.progress.containers.get(spec.name)?.failure;
-  const verdict = current === undefined ? undefined : input.progress.probes.get(current.id);
-  const ended = input.progress.terminal !== undefined;
-  const kept = ended && current === undefined ? keptStatus(input.previous, spec.name) : undefined;
-  if (kept !== undefined) return kept;
-  const waiting = ended ? undefined : (input.waiting.get(spec.name) ?? failure);
-  const { runtimeName } = input;
-  const unstarted = initContainers(input.pod).length > 0 ? 'PodInitializing' : 'ContainerCreating';
-  return containerStatus({ spec, instances, waiting, unstarted, verdict, runtimeName, initContainer });
+  const failure = progress.containers.get(spec.name)?.failure;
+  const verdict = current === undefined ? undefined : progress.probes.get(current.id);
+  const isOver = facts.end !== undefined;
+  const isEnding = isOver || progress.terminal !== undefined;
+  const waiting = isEnding ? undefined : (facts.waiting.get(spec.name) ?? failure);
+  const unstarted = unstartedReason(pod);
+  const next = containerStatus({ spec, instances, waiting, unstarted, verdict, runtimeName, initContainer });
+  const before = current === undefined ? publishedStatus(previous, spec.name) : undefined;
+  return before === undefined ? next : lostStatus(before, next, isOver);
 }
 
-/** How a container ended, of a pod that is over: the container itself may have been collected since. */
-function keptStatus(previous: PodStatus | undefined, wanted: string): ContainerStatus | undefined {
+function publishedStatus(previous: PodStatus | undefined, wanted: string): ContainerStatus | undefined {
   const {
     initContainerStatuses = [],
     containerStatuses = [],
     ephemeralContainerStatuses = [],
   } = previous ?? {};
   return [...initContainerStatuses, ...containerStatuses, ...ephemeralContainerStatuses].find(
-    ({ name, state }) => name === wanted && state?.terminated !== undefined,
+    ({ name }) => name === wanted,
   );
 }
 
-function reasonOf(progress: PodProgress): Pick<PodStatus, 'reason' | 'message'> {
-  const { reason = '', message = '' } = progress.terminal ?? {};
+function reasonOf({ end }: Facts): Pick<PodStatus, 'reason' | 'message'> {
+  const { reason = '', message = '' } = end ?? {};
   return { ...(reason === '' ? {} : { reason }), ...(message === '' ? {} : { message }) };
 }
 
@@ -93,14 +123,13 @@ function podIPs({ pod, observed, hostIPs }: StatusInput): readonly string[] {
 }
 
 function podPhase(
-  { pod, observed, progress }: StatusInput,
+  { pod, end }: Facts,
   initStatuses: readonly ContainerStatus[],
   appStatuses: readonly ContainerStatus[],
 ): NonNullable<PodStatus['phase']> {
-  if (progress.terminal !== undefined) return progress.terminal.phase;
-  const appSeen = appContainers(pod).some(({ name }) => latest(observed.containers, name) !== undefined);
-  if (!appSeen && !isInitialized(pod, initStatuses)) return 'Pending';
-  return appStatuses.every(({ containerID }) => containerID !== undefined) ? 'Running' : 'Pending';
+  if (end !== undefined) return end.phase;
+  if (!appStatuses.some(hasBeen) && !isInitialized(pod, initStatuses)) return 'Pending';
+  return appStatuses.every(hasBeen) ? 'Running' : 'Pending';
 }
 
 function isInitialized(pod: Pod, statuses: readonly ContainerStatus[]): boolean {
@@ -111,13 +140,12 @@ const initDone = (spec: Container, status: ContainerStatus | undefined): boolean
   isSidecar(spec) ? status?.started === true : status?.ready === true;
 
 function conditions(
-  input: StatusInput,
+  input: Facts,
   initStatuses: readonly ContainerStatus[],
   appStatuses: readonly ContainerStatus[],
 ): readonly PodCondition[] {
-  const { pod, observed } = input;
-  const appSeen = appContainers(pod).some(({ name }) => latest(observed.containers, name) !== undefined);
-  const initialized = appSeen || isInitialized(pod, initStatuses);
+  const { pod } = input;
+  const initialized = appStatuses.some(hasBeen) || isInitialized(pod, initStatuses);
   const sidecars = initStatuses.filter((_, index) => initContainers(pod)[index]?.restartPolicy === 'Always');
   const unready = [...sidecars, ...appStatuses].filter(({ ready }) => !ready).map(({ name }) => name);
   const readiness = readyFacts(input, unready);
@@ -140,9 +168,10 @@ const initFacts = (names: readonly string[]): ConditionFacts => ({
   message: `containers with incomplete status: [${names.join(' ')}]`,
 });
 
-function readyFacts({ progress }: StatusInput, unready: readonly string[]): ConditionFacts {
-  if (progress.terminal?.phase === 'Succeeded') return { reason: 'PodCompleted' };
-  if (progress.terminal?.phase === 'Failed') return { reason: 'PodFailed' };
+function readyFacts({ progress, end }: Facts, unready: readonly string[]): ConditionFacts {
+  const phase = (end ?? progress.terminal)?.phase;
+  if (phase === 'Succeeded') return { reason: 'PodCompleted' };
+  if (phase === 'Failed') return { reason: 'PodFailed' };
   if (unready.length === 0) return {};
   return { reason: 'ContainersNotReady', message: `containers with unready status: [${unready.join(' ')}]` };
 }

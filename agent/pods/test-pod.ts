@@ -65,6 +65,7 @@ export const progress = (change: Partial<PodProgress> = {}): PodProgress => ({
   retryAtMs: new Map(),
   stoppedSandboxes: new Set(),
   containers: new Map(),
+  attempts: new Map(),
   probes: new Map(),
   terminal: undefined,
   startedAtMs: NOW_MS - 60_000,

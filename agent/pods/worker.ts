@@ -10,6 +10,8 @@ import type { Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
 import { VolumeError } from '#volumes/types.ts';
 import type { RuntimeView } from '../observe/runtime-view.ts';
 import type { PodObservation } from '../observe/types.ts';
+import { containerHash } from '../runtime/config/hash.ts';
+import { appContainers, isOutdated } from './containers.ts';
 import { afterRestart } from './crash-backoff.ts';
 import { decidePod } from './decide.ts';
 import { withEphemeralContainersOf } from './ephemeral.ts';
@@ -53,6 +55,8 @@ export interface StatusFacts {
   readonly pod: Pod;
   readonly observed: PodObservation;
   readonly progress: PodProgress;
+  /** The pod is to be deleted. */
+  readonly isRemoved: boolean;
   readonly waiting: ReadonlyMap<string, WaitingReason>;
   readonly previous: PodStatus | undefined;
 }
@@ -82,6 +86,7 @@ export class PodWorker {
   readonly #loop: Loop;
   readonly #operations: OperationSet<PodAction['kind']>;
   readonly #containers = new Map<string, ContainerProgress>();
+  readonly #attempts = new Map<string, number>();
   readonly #stoppedSandboxes = new Set<string>();
   readonly #removed = new AbortController();
   readonly #changes = createLimiter(1);
@@ -176,6 +181,7 @@ export class PodWorker {
       const next = withEphemeralContainersOf(pod, this.#pod);
       const before = this.#pod.spec?.ephemeralContainers?.length ?? 0;
       const added = (next.spec?.ephemeralContainers?.length ?? 0) > before;
+      this.#forgetStartsOfOthers(this.#pod, next);
       this.#pod = next;
       if (added && this.#volumes === 'mounted') this.#volumes = 'unknown';
       this.#loop.wake();
@@ -266,7 +272,8 @@ export class PodWorker {
 
   #progress(observed: PodObservation): PodProgress {
     const probes = new Map<string, ProbeVerdict>();
-    for (const { id, state } of observed.containers) {
+    for (const { id, name, attempt, state } of observed.containers) {
+      this.#attempts.set(name, Math.max(this.#attempts.get(name) ?? 0, attempt + 1));
       const verdict = state === 'running' ? this.#deps.probeVerdict(id) : undefined;
       if (verdict !== undefined) probes.set(id, verdict);
     }
@@ -276,6 +283,7 @@ export class PodWorker {
       retryAtMs: this.#operations.retryAtMs,
       stoppedSandboxes: this.#stoppedSandboxes,
       containers: this.#containers,
+      attempts: this.#attempts,
       probes,
       terminal: this.#terminal,
       startedAtMs: this.#startedAtMs,
@@ -284,9 +292,12 @@ export class PodWorker {
 
   #publish(observed: PodObservation, progress: PodProgress): void {
     if (this.#statusIsFinal) return;
+    // How a container ended is published as a whole; the rest of it is on its way.
+    if (observed.containers.some(({ isProvisional }) => isProvisional)) return;
     const previous = this.#status;
     const waiting = this.#waiting;
-    const next = this.#deps.status({ pod: this.pod, observed, progress, waiting, previous });
+    const isRemoved = this.removing;
+    const next = this.#deps.status({ pod: this.pod, observed, progress, isRemoved, waiting, previous });
     if (previous !== undefined && JSON.stringify(next) === JSON.stringify(previous)) return;
     this.#status = next;
     this.#deps.onStatus(next);
@@ -337,13 +348,27 @@ export class PodWorker {
     await this.#deps.save({ terminal: this.#terminal });
   }
 
+  /** A container that is another now has not crashed yet, nor failed to start. */
+  #forgetStartsOfOthers(before: Pod, next: Pod): void {
+    for (const spec of appContainers(next)) {
+      const old = appContainers(before).find(({ name }) => name === spec.name);
+      if (old === undefined || containerHash(old) === containerHash(spec)) continue;
+      this.#containers.delete(spec.name);
+      this.#startBackoff.reset(spec.name);
+    }
+  }
+
   async #startContainer(action: ActionOf<'startContainer'>, signal: AbortSignal): Promise<void> {
     const { name } = action.spec;
-    const before = this.#containers.get(name)?.crash;
+    const { previous } = action;
+    const isOther = previous !== undefined && isOutdated(action.spec, previous);
+    const before = isOther ? undefined : this.#containers.get(name)?.crash;
     const outcome = await this.#deps.operations.startContainer(this.pod, action, signal);
     const nowMs = this.#deps.clock.now();
+    const wanted = appContainers(this.#pod).find((spec) => spec.name === name) ?? action.spec;
+    // What became of the one before says nothing about this one.
+    if (containerHash(wanted) !== containerHash(action.spec)) return;
     if (outcome.kind === 'started') {
-      const { previous } = action;
       const crash = previous === undefined ? before : afterRestart(before, previous.finishedAtMs, nowMs);
       this.#containers.set(name, crash === undefined ? {} : { crash });
       return;

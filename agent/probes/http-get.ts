@@ -17,6 +17,8 @@ export interface HttpAnswer {
   readonly statusCode: number;
   /** At most 10 KiB. */
   readonly body: string;
+  /** Where a redirect leads that was not followed, shortened; undefined for other answers. */
+  readonly location: string | undefined;
 }
 
 /** A request that got no answer. */
@@ -26,6 +28,7 @@ export class HttpGetError extends Error {
 
 const MOST_REDIRECTS = 10;
 const MOST_BODY_BYTES = 10 * 1024;
+const MOST_LOCATION_LENGTH = 512;
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 
 /** The answer after redirects; that of the redirect itself when it leads to another host.
@@ -124,5 +127,7 @@ async function readAnswer(response: IncomingMessage): Promise<HttpAnswer> {
   }
   response.destroy();
   const body = Buffer.concat(chunks).subarray(0, MOST_BODY_BYTES).toString('utf8');
-  return { statusCode: response.statusCode ?? 0, body };
+  const { statusCode = 0, headers } = response;
+  const location = REDIRECTS.has(statusCode) ? headers.location?.slice(0, MOST_LOCATION_LENGTH) : undefined;
+  return { statusCode, body, location };
 }

@@ -4,12 +4,13 @@ import type { ProbeResult } from './runner.ts';
 
 export async function probeHttp(request: HttpGetRequest, signal: AbortSignal): Promise<ProbeResult> {
   try {
-    const { statusCode, body } = await httpGet(request, signal);
+    const { statusCode, body, location } = await httpGet(request, signal);
     if (statusCode < 200 || statusCode >= 400) {
       return { outcome: 'failure', output: `HTTP probe failed with statuscode: ${statusCode}` };
     }
     if (statusCode < 300) return { outcome: 'success', output: body };
-    return { outcome: 'warning', output: `redirect to another host was not followed (${statusCode})` };
+    const target = location === undefined ? 'without a usable target' : `to ${location}`;
+    return { outcome: 'warning', output: `redirect ${target} was not followed (${statusCode})` };
   } catch (thrown) {
     if (thrown instanceof HttpGetError) return { outcome: 'failure', output: thrown.message };
     throw thrown;

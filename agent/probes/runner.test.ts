@@ -128,7 +128,15 @@ describe('HTTP', () => {
     ['nonsense', 'http://['],
   ])('does not follow a redirect to %s', async (_, location) => {
     const result = await get((_request, response) => response.writeHead(301, { location }).end());
-    expect(result).toMatchObject({ outcome: 'warning' });
+    const output = `redirect to ${location} was not followed (301)`;
+    expect(result).toEqual({ outcome: 'warning', output });
+  });
+
+  test('names no more than the beginning of where a redirect leads', async () => {
+    const location = `http://localhost:1/${'x'.repeat(5000)}`;
+    const result = await get((_request, response) => response.writeHead(301, { location }).end());
+    expect(result.output).toContain('redirect to http://localhost:1/xxx');
+    expect(result.output.length).toBeLessThan(600);
   });
 
   test('stops following redirects in a circle', async () => {

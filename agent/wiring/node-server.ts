@@ -80,7 +80,7 @@ async function serverDeps(
     reviews: serverAccess === undefined ? undefined : reviewsOf(base, serverAccess.create),
     configz: () => configzBody(config),
     setVerbosity: base.setVerbosity,
-    entries: () => manager.entries(),
+    entries: () => manager.listed(),
     find: (namespace, name) => manager.find(namespace, name),
     sandboxes: () => view.sandboxes(),
     containers: () => view.containers(),

@@ -8,6 +8,7 @@ import type { MountedVolume } from '#volumes/types.ts';
 import { VolumeError } from '#volumes/types.ts';
 import { formatNormalized, parseImageReference } from '../../images/reference.ts';
 import type { EnsureImageResult } from '../../images/types.ts';
+import { nextAttempt } from '../../logs/next-attempt.ts';
 import { containerLogPath } from '../../logs/paths.ts';
 import type { ContainerGrant } from '../../resources/contract.ts';
 import { type ContainerInput, makeContainerConfig } from '../../runtime/config/container.ts';
@@ -49,9 +50,10 @@ export async function startContainer(
 ): Promise<StartOutcome> {
   try {
     const image = await ensureImage(deps, pod, action, signal);
-    const config = await containerConfig(deps, pod, action, { image, volumes });
+    const numbered = { ...action, attempt: await attemptOf(deps, pod, action) };
+    const config = await containerConfig(deps, pod, numbered, { image, volumes });
     signal.throwIfAborted();
-    await createAndStart(deps, pod, action, { config, signal });
+    await createAndStart(deps, pod, numbered, { config, signal });
     return { kind: 'started' };
   } catch (thrown) {
     if (signal.aborted) throw thrown;
@@ -59,6 +61,17 @@ export async function startContainer(
     if (isNotFound(thrown)) deps.images.invalidateImage(action.spec.image);
     return asFailure(deps, pod, action.spec, thrown);
   }
+}
+
+/** Counts instances too that have disappeared from the runtime. */
+async function attemptOf(
+  { settings: { podLogsDir } }: OperationDeps,
+  pod: Pod,
+  { spec, attempt, previous }: StartAction,
+): Promise<number> {
+  if (previous !== undefined) return attempt;
+  const { uid, namespace, name } = podIdentity(pod);
+  return Math.max(attempt, await nextAttempt(podLogsDir, { namespace, name, podUID: uid }, spec.name));
 }
 
 function asFailure({ event }: OperationDeps, pod: Pod, spec: ContainerSpec, thrown: unknown): Failure {

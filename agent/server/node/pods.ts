@@ -7,6 +7,7 @@ import { podObject } from '../pod-view.ts';
 import type { NodeEndpoint } from './endpoint.ts';
 
 export interface PodsDeps {
+  /** Pods that are here, and those that their server has not removed yet. */
   readonly entries: () => readonly PodEntry[];
   readonly sandboxes: () => readonly ObservedSandbox[];
   readonly containers: () => readonly ObservedContainer[];
