@@ -10,9 +10,11 @@ import { nodeName } from './node/node-facts.ts';
 import { outliveRejections } from './node/process-guard.ts';
 import { applyProcessLimits } from './node/process-limits.ts';
 import { lockRoot, RootLockedError } from './node/root-lock.ts';
+import { rootDirFault, StartError } from './node/start-fault.ts';
 import { refuseSwap } from './node/swap.ts';
 import { openDatagramSender } from './systemd/datagram.ts';
 import { createSystemdNotifier, parseNotifyEnvironment } from './systemd/notify.ts';
+import { reportToSystemd } from './systemd/report.ts';
 import { AGENT_VERSION } from './version.ts';
 import { createBase } from './wiring/base.ts';
 import { runParts } from './wiring/parts.ts';
@@ -33,13 +35,18 @@ export async function runAgent(config: AgentConfig, extras: RunExtras): Promise<
   outliveRejections(log);
   for (const warning of extras.warnings) log.warn({}, warning);
   try {
-    await using lock = await lockRoot(config.rootDir);
+    await using lock = await lockRoot(config.rootDir).catch((thrown: unknown) => {
+      throw rootDirFault(asError(thrown), config.rootDir, process.getuid?.());
+    });
     log.debug({ fd: lock.fd }, 'Root directory was locked');
     await runLocked(config, extras.origins, node, log);
     return 0;
   } catch (thrown) {
     const err = asError(thrown);
-    log.error({ err }, err instanceof RootLockedError ? 'Agent was not started' : 'Agent failed');
+    if (err instanceof RootLockedError || err instanceof StartError) {
+      log.debug({ err }, 'Cause of the failed start');
+      log.error({ reason: err.message }, 'Agent was not started');
+    } else log.error({ err }, 'Agent failed');
     return 1;
   }
 }
@@ -72,10 +79,11 @@ async function runLocked(
       { clock: base.clock, log, openSender: openDatagramSender },
       parseNotifyEnvironment(process.env, process.pid),
     );
-    notifier.ready(`Node ${node} is up`);
+    const reporting = { notifier, clock: base.clock, waits: base.waits, canRun: base.canRun.promise, node };
+    const report = reportToSystemd(reporting, stop);
     log.info({ version: AGENT_VERSION, instance: base.settings.owner.instance }, 'Agent started');
     return {
-      until: notifier.runWatchdog(stop),
+      until: Promise.all([notifier.runWatchdog(stop), report]),
       stopping: () => notifier.stopping('Stopping; pods keep running'),
     };
   });

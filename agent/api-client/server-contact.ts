@@ -4,6 +4,7 @@
 import { asError, type Clock } from '#api/kit/clock.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Wait, Waits } from '#api/kit/waits.ts';
 import { ApiRequestError } from './errors.ts';
 
 export interface ServerContact {
@@ -18,21 +19,26 @@ export interface ServerContact {
 export interface ServerContactDeps {
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly log: Logger;
+  /** Shows that the server is waited for. */
+  readonly waits?: Pick<Waits, 'begin'>;
 }
 
 /** An answer by which the server says that it cannot serve now is no answer. */
 const isRefusal = (error: Error): error is ApiRequestError =>
   error instanceof ApiRequestError && !error.retryable;
 
-export function createServerContact({ clock, log }: ServerContactDeps): ServerContact {
+export function createServerContact({ clock, log, waits }: ServerContactDeps): ServerContact {
   const refusals = new Map<string, string>();
   const listeners = createListeners('API server contact');
   let awaySinceMs: number | undefined;
+  let wait: Wait | undefined;
 
   function returned(): void {
     if (awaySinceMs === undefined) return;
     const awayMs = Math.round(clock.monotonic() - awaySinceMs);
     awaySinceMs = undefined;
+    wait?.end();
+    wait = undefined;
     log.info({ awayMs }, 'API server answered again');
     listeners.notify();
   }
@@ -44,6 +50,8 @@ export function createServerContact({ clock, log }: ServerContactDeps): ServerCo
         if (awaySinceMs === undefined)
           log.warn({ err: error, subject }, 'API server could not be reached; pods run on');
         awaySinceMs ??= clock.monotonic();
+        wait ??= waits?.begin('API server', '', { logged: true });
+        wait?.because(error.message);
         return;
       }
       returned();

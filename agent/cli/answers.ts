@@ -1,4 +1,5 @@
 /** The agent's answers as objects: checked against the schema, never taken on trust. */
+import type { LastingWait } from '#api/kit/waits.ts';
 import type { FieldError } from '#api/meta/field-error.ts';
 import { decode } from '#api/schema/decode.ts';
 import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
@@ -41,6 +42,23 @@ export interface EventQuery {
 /** Events, the one last seen last. @throws AgentUnreachableError, ApiError */
 export async function fetchEvents(api: LocalApi, query: EventQuery): Promise<readonly Event[]> {
   return listMember(await api.json({ path: ['events'], query: { ...query } }), 'items').map(readEvent);
+}
+
+/** What the agent waits on; an agent of an older version says nothing of it.
+ *  @throws AgentUnreachableError, ApiError */
+export async function fetchWaits(api: LocalApi): Promise<readonly LastingWait[]> {
+  try {
+    return listMember(await api.json({ path: ['waits'] }), 'items')
+      .filter(isPlainObject)
+      .map((wait) => ({
+        what: textMember(wait, 'what'),
+        sinceMs: typeof wait['sinceMs'] === 'number' ? wait['sinceMs'] : 0,
+        why: textMember(wait, 'why'),
+      }));
+  } catch (thrown) {
+    if (thrown instanceof ApiError && thrown.status === 404) return [];
+    throw thrown;
+  }
 }
 
 /** Where a manifest was read. */

@@ -1,16 +1,18 @@
 /** `nodeagent doctor`: what this node can do. Asks the agent that runs, and needs none. */
 import { release } from 'node:os';
+import { formatWait } from '#api/kit/waits.ts';
 import { createChecks, examine } from '../doctor/checks.ts';
 import { type Finding, isSound } from '../doctor/finding.ts';
 import { type AgentAnswer, createMachine, type DoctorSettings } from '../doctor/machine.ts';
 import { AGENT_OPTIONS, configOfFlags, isOfAgent, settingRows, splitArguments } from './agent-flags.ts';
-import { isPlainObject, textMember } from './answers.ts';
+import { fetchWaits, isPlainObject, textMember } from './answers.ts';
 import { AgentUnreachableError, type LocalApi } from './api-client.ts';
 import { type OptionTable, parseArguments, parseChoice } from './arguments.ts';
 import { type Command, socketOf } from './command.ts';
 import type { CliContext } from './context.ts';
 import { findingsText } from './doctor-view.ts';
 import { renderHelp } from './help.ts';
+import { printable } from './table.ts';
 
 const options = {
   output: { type: 'string', short: 'o', value: 'FORMAT', help: 'json' },
@@ -50,7 +52,7 @@ export const command: Command = {
     const format = output === undefined ? undefined : parseChoice('--output', output, FORMATS);
     const known = isOfAgent(flags)
       ? await askAgent(context.connect(socketOf(parseArguments(flags, options), context)), context)
-      : { agent: { running: false, version: '' }, settings: await settingsOfFlags(flags, context) };
+      : { agent: STOPPED, settings: await settingsOfFlags(flags, context) };
     if (known.settings === undefined) return 1;
     const findings = await lookAt(known.agent, readSettings(known.settings), context);
     await context.out.write(
@@ -72,12 +74,15 @@ async function lookAt(
     uid: process.getuid?.() ?? 0,
     kernelRelease: release(),
     askRuntime: async (endpoint) => (await import('../doctor/ask-runtime.ts')).askRuntime(endpoint),
+    askServer: async (file) => (await import('../doctor/ask-server.ts')).askServer(file),
   });
   return examine(
     machine,
     createChecks(() => clock.now()),
   );
 }
+
+const STOPPED: AgentAnswer = { running: false, version: '', waits: [] };
 
 interface Known {
   readonly agent: AgentAnswer;
@@ -87,18 +92,23 @@ interface Known {
 
 async function askAgent(api: LocalApi, context: CliContext): Promise<Known> {
   try {
-    const [version, settings] = await Promise.all([
+    const [version, settings, waits] = await Promise.all([
       api.json({ path: ['version'], signal: context.signal }),
       api.json({ path: ['config'], signal: context.signal }),
+      fetchWaits(api),
     ]);
     const rows = settingRows(settings);
     return {
-      agent: { running: true, version: isPlainObject(version) ? textMember(version, 'version') : '' },
+      agent: {
+        running: true,
+        version: isPlainObject(version) ? textMember(version, 'version') : '',
+        waits: waits.map((wait) => printable(formatWait(wait, context.clock.now()))),
+      },
       settings: new Map(rows.map((row) => [textMember(row, 'key'), textMember(row, 'value')])),
     };
   } catch (thrown) {
     if (!(thrown instanceof AgentUnreachableError)) throw thrown;
-    return { agent: { running: false, version: '' }, settings: await settingsOfFlags([], context) };
+    return { agent: STOPPED, settings: await settingsOfFlags([], context) };
   }
 }
 
@@ -131,5 +141,7 @@ function readSettings(texts: SettingTexts): DoctorSettings {
       ['systemReserved', 'platReserved'].some((key) => /\bcpu\b/.test(text(key))),
     memoryManagerPolicy: text('memoryManagerPolicy'),
     topologyManagerPolicy: text('topologyManagerPolicy'),
+    platconfig: text('platconfig'),
+    certDir: text('certDir'),
   };
 }

@@ -1,4 +1,5 @@
 /** Manifests that do not run, told line by line. Pure. */
+import { formatWait, type LastingWait } from '#api/kit/waits.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
 import type { ManifestProblems, ShownOrigin } from './answers.ts';
 import { printable } from './table.ts';
@@ -15,6 +16,10 @@ export function formatProblems({ rejected, conflicts }: ManifestProblems): strin
   }
   return lines.map((line) => `${line}\n`).join('');
 }
+
+/** What the agent waits on, a line each. */
+export const formatWaits = (waits: readonly LastingWait[], nowMs: number): string =>
+  waits.map((wait) => `waiting for ${printable(formatWait(wait, nowMs))}\n`).join('');
 
 /** `/etc/nodeagent/manifests/web.yaml, document 2` */
 export function placeText({ source, location, document }: ShownOrigin): string {

@@ -1,12 +1,12 @@
 /** `nodeagent ps` */
 import type { Pod } from '#api/schema/gen/core-v1.ts';
-import { fetchPods, fetchProblems } from './answers.ts';
+import { fetchPods, fetchProblems, fetchWaits } from './answers.ts';
 import { parseChoice } from './arguments.ts';
 import { type Command, defineCommand } from './command.ts';
 import { UsageError } from './errors.ts';
 import { type PodTableOptions, podHeadings, podRow } from './pod-rows.ts';
 import { OBJECT_FORMATS, printObjects } from './print-objects.ts';
-import { formatProblems } from './problem-lines.ts';
+import { formatProblems, formatWaits } from './problem-lines.ts';
 import { formatTable } from './table.ts';
 import { watchPodTable } from './watch-pods.ts';
 
@@ -50,7 +50,8 @@ export const command: Command = defineCommand({
     if (rows.length === 0)
       await out.write(namespace === undefined ? 'no pods\n' : `no pods in ${namespace}\n`);
     else await out.write(lines);
-    if (problems !== '') await out.write(`\n${problems}`);
+    const waits = formatWaits(await fetchWaits(api), clock.now());
+    if (problems + waits !== '') await out.write(`\n${problems}${waits}`);
     return 0;
   },
 });

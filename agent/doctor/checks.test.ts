@@ -41,11 +41,14 @@ async function createTree(
       reservesCpus: false,
       memoryManagerPolicy: 'None',
       topologyManagerPolicy: 'none',
+      platconfig: '',
+      certDir: '/var/lib/agent/pki',
     },
-    agent: { running: false, version: '' },
+    agent: { running: false, version: '', waits: [] },
     uid: 0,
     kernelRelease: '6.1.0',
     askRuntime: () => Promise.reject(new Error('nobody is asked')),
+    askServer: () => Promise.reject(new Error('nobody is asked')),
     ...deps,
   });
   return { ...folder, machine, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };

@@ -1,6 +1,7 @@
 /** Every check, in the order in which they are shown. */
 import { asError } from '#api/kit/clock.ts';
-import { checkAgent, checkPrivileges } from './checks/agent.ts';
+import { checkAgent, checkPrivileges, checkWaits } from './checks/agent.ts';
+import { checkServer, createCertificateCheck } from './checks/cluster.ts';
 import { checkDevicePlugins, checkHugePages, checkShutdown } from './checks/devices.ts';
 import { checkDisk } from './checks/disk.ts';
 import { checkCgroups, checkInotify, checkOverlay, checkSwap, createClockCheck } from './checks/kernel.ts';
@@ -16,7 +17,10 @@ export type Check = (machine: Machine) => Promise<readonly Finding[]>;
 
 export const createChecks = (now: () => number): readonly Check[] => [
   checkAgent,
+  checkWaits,
   checkPrivileges,
+  checkServer,
+  createCertificateCheck(now),
   checkRuntime,
   checkCni,
   checkCgroups,

@@ -5,7 +5,7 @@ export type FindingState = 'ok' | 'limited' | 'broken';
 
 export interface Finding {
   /** Group in which it is shown. */
-  readonly area: 'agent' | 'runtime' | 'node' | 'volumes';
+  readonly area: 'agent' | 'cluster' | 'runtime' | 'node' | 'volumes';
   readonly subject: string;
   readonly state: FindingState;
   /** What was found, in one line. */

@@ -16,6 +16,9 @@ export interface DoctorSettings {
   readonly reservesCpus: boolean;
   readonly memoryManagerPolicy: string;
   readonly topologyManagerPolicy: string;
+  /** The node's client configuration; empty for a standalone one. */
+  readonly platconfig: string;
+  readonly certDir: string;
 }
 
 /** What the container runtime says of itself. */
@@ -29,9 +32,18 @@ export interface RuntimeAnswer {
   }[];
 }
 
+/** What the API server says of the node. */
+export interface ServerAnswer {
+  readonly state: 'ok' | 'limited';
+  readonly detail: string;
+  readonly advice?: string;
+}
+
 export interface AgentAnswer {
   readonly running: boolean;
   readonly version: string;
+  /** What it waits on, as text. */
+  readonly waits: readonly string[];
 }
 
 export interface Machine {
@@ -51,6 +63,8 @@ export interface Machine {
   space(path: string): Promise<Space | undefined>;
   /** @throws Error when it can't be reached */
   askRuntime(endpoint: string): Promise<RuntimeAnswer>;
+  /** @throws Error when it can't be reached with the client configuration at the path */
+  askServer(platconfig: string): Promise<ServerAnswer>;
   /** What is after the kernel's name in `uname`. */
   readonly kernelRelease: string;
 }
@@ -64,7 +78,7 @@ export interface Space {
 }
 
 export interface MachineDeps
-  extends Pick<Machine, 'settings' | 'agent' | 'uid' | 'askRuntime' | 'kernelRelease'> {
+  extends Pick<Machine, 'settings' | 'agent' | 'uid' | 'askRuntime' | 'askServer' | 'kernelRelease'> {
   /** `/`, or another tree. */
   readonly root: string;
 }

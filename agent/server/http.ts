@@ -1,5 +1,4 @@
 /** A small HTTP server: routes with parameters, JSON answers, streams, errors as Status objects. */
-import { chmod, mkdir, rm } from 'node:fs/promises';
 import {
   createServer,
   type IncomingMessage,
@@ -7,9 +6,9 @@ import {
   type ServerOptions,
   type ServerResponse,
 } from 'node:http';
-import { dirname } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { type ClaimedSocket, listenOnSocket } from '#api/kit/unix-socket.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { type Match, matchRoute, type Route } from './routes.ts';
 
@@ -45,14 +44,14 @@ const MOST_TCP_CONNECTIONS = 64;
 
 export async function serveHttp(deps: HttpServerDeps, listen: Listen): Promise<RunningServer> {
   const server = createServer(LIMITS, (request, response) => void answer(deps, request, response));
-  if (listen.kind === 'unix') {
-    await mkdir(dirname(listen.path), { recursive: true, mode: 0o750 });
-    await rm(listen.path, { force: true });
-  } else server.maxConnections = MOST_TCP_CONNECTIONS;
-  await listening(server, listen);
+  let claim: ClaimedSocket | undefined;
+  if (listen.kind === 'unix') claim = await listenOnSocket(server, listen.path);
+  else {
+    server.maxConnections = MOST_TCP_CONNECTIONS;
+    await listening(server, listen);
+  }
   // A connection that could not be taken is no reason to end the agent.
   server.on('error', (err) => deps.log.warn({ err }, 'Connection was not accepted'));
-  if (listen.kind === 'unix') await chmod(listen.path, 0o600);
   const address = server.address();
   return {
     port: typeof address === 'object' && address !== null ? address.port : 0,
@@ -60,22 +59,19 @@ export async function serveHttp(deps: HttpServerDeps, listen: Listen): Promise<R
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       server.closeAllConnections();
       await closed;
+      await claim?.release();
     },
   };
 }
 
-function listening(server: Server, listen: Listen): Promise<void> {
+function listening(server: Server, { address, port }: Listen & { kind: 'tcp' }): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.once('listening', () => {
       server.off('error', reject);
       resolve();
     });
-    // A socket file is made under this mask, so that it is never open to others, not even for a moment.
-    const before = process.umask(0o177);
-    if (listen.kind === 'tcp') server.listen(listen.port, listen.address);
-    else server.listen(listen.path);
-    process.umask(before);
+    server.listen(port, address);
   });
 }
 

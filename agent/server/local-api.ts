@@ -1,4 +1,5 @@
 /** The routes of the local socket: what the agent's own command line talks to. Only root can open the socket. */
+import type { LastingWait } from '#api/kit/waits.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { Event, Pod } from '#api/schema/gen/core-v1.ts';
 import { type EventFilter, matchesFilter } from '../events/recorder.ts';
@@ -14,6 +15,8 @@ import { watchEvents, watchPods } from './watch.ts';
 export interface LocalApiDeps extends StreamRouteDeps {
   readonly pods: () => readonly PodEntry[];
   readonly findPod: (namespace: string, name: string) => PodEntry | undefined;
+  /** What the agent waits on. */
+  readonly waits: () => readonly LastingWait[];
   readonly events: (filter: EventFilter) => readonly Event[];
   readonly objects: () => readonly ConfigObject[];
   readonly desired: () => DesiredState;
@@ -121,6 +124,7 @@ export function localApiRoutes(deps: LocalApiDeps): readonly Route[] {
       path: '/pressure',
       handle: () => Promise.resolve(json({ conditions: [...deps.pressure()] })),
     },
+    { method: 'GET', path: '/waits', handle: () => json({ items: deps.waits() }) },
     { method: 'GET', path: '/configz', handle: () => json(deps.config()) },
     { method: 'GET', path: '/version', handle: async () => json(await deps.version()) },
     { method: 'GET', path: '/healthz', handle: () => ({ kind: 'text', text: 'ok' }) },

@@ -1,6 +1,7 @@
 /** The pod sources that a configuration names. */
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import { VOCABULARIES, type VocabularyName } from '#api/vocabulary.ts';
 import { createFileSource } from './file.ts';
 import { createManifestReader } from './manifest-set.ts';
@@ -11,6 +12,8 @@ import { createFetchUrl } from './url-fetch.ts';
 export interface SourcesDeps {
   readonly clock: Clock;
   readonly log: Logger;
+  /** Shows paths that are missing. */
+  readonly waits?: Pick<Waits, 'begin'>;
   readonly nodeName: string;
   /** Value of the User-Agent header, such as `nodeagent/0.1.0`. */
   readonly userAgent: string;
@@ -38,10 +41,11 @@ export function createSources(
   options: SourcesOptions,
 ): readonly PodSource[] {
   const { clock, log, userAgent } = deps;
+  const waits = deps.waits === undefined ? {} : { waits: deps.waits };
   const sources: PodSource[] = [];
   if (options.staticPodPath !== '') {
     const { staticPodPath: path, fileCheckFrequency: checkMs } = options;
-    sources.push(createFileSource({ clock, log, readManifests }, { path, checkMs }));
+    sources.push(createFileSource({ clock, log, ...waits, readManifests }, { path, checkMs }));
   }
   if (options.staticPodURL !== '') {
     const fetchUrl = createFetchUrl({ clock, userAgent });

@@ -2,6 +2,7 @@
 import { realpath, stat } from 'node:fs/promises';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Wait, Waits } from '#api/kit/waits.ts';
 import type { PathChange, PathWatch, WatchPath } from './file-watch.ts';
 
 /** What lies at the path: changes when another directory takes its place. */
@@ -27,11 +28,13 @@ export interface Watching {
 
 export function createWatching(deps: {
   readonly log: Logger;
+  readonly waits?: Pick<Waits, 'begin'>;
   readonly path: string;
   readonly watchPath: WatchPath;
   readonly onChange: (change: PathChange) => void;
 }): Watching {
   const { log, path, onChange } = deps;
+  let missing: Wait | undefined;
   let current: { readonly identity: string; readonly watch: PathWatch } | undefined;
   let warned = false;
 
@@ -52,9 +55,16 @@ export function createWatching(deps: {
       // Each new watch is followed by another look at what it should watch.
       for (let round = 0; round < 3; round += 1) {
         const { identity, real } = await identifyPath(path);
+        if (identity !== 'missing') {
+          missing?.end();
+          missing = undefined;
+        }
         if (current?.identity === identity) return;
         await close();
-        if (identity === 'missing') log.warn({ path }, 'Manifest path does not exist');
+        if (identity === 'missing') {
+          log.warn({ path }, 'Manifest path does not exist');
+          missing ??= deps.waits?.begin(`manifest path ${path}`, 'it does not exist', { logged: true });
+        }
         try {
           current = { identity, watch: await deps.watchPath({ path, real }, { onChange, onError }) };
         } catch (thrown) {

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path';
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import { createWatching } from './file-follow.ts';
 import { isIgnoredName, isIndirection } from './file-names.ts';
 import { createPublisher } from './file-publish.ts';
@@ -15,6 +16,8 @@ import type { PodSource, ReadManifests, SourceSink } from './types.ts';
 export interface FileSourceDeps {
   readonly clock: Clock;
   readonly log: Logger;
+  /** Shows that the path is missing. */
+  readonly waits?: Pick<Waits, 'begin'>;
   readonly readManifests: ReadManifests;
   /** inotify by chokidar unless given. */
   readonly watchPath?: WatchPath;
@@ -68,7 +71,13 @@ function createFileRun(
   );
   const requests: Requests = { scan: true, self: false, paths: new Set() };
   const publish = createPublisher(sink, path, clock.monotonic() + 2 * graceMs);
-  const watching = createWatching({ log, path, watchPath: deps.watchPath ?? watchPath, onChange });
+  const watching = createWatching({
+    log,
+    path,
+    ...(deps.waits === undefined ? {} : { waits: deps.waits }),
+    watchPath: deps.watchPath ?? watchPath,
+    onChange,
+  });
   let rescanAtMs = 0;
 
   function onChange(change: PathChange): void {

@@ -11,6 +11,8 @@ export interface SystemdNotifier {
   stopping(status: string): void;
   /** One line for `systemctl status`. */
   status(text: string): void;
+  /** The start takes longer: the unit is not to time out for so many ms from now. */
+  extendStart(byMs: number): void;
   /** Pings the watchdog from the event loop until `signal` fires, so that a loop that hangs is noticed.
    *  Resolves at once when the unit has no watchdog. */
   runWatchdog(signal: AbortSignal): Promise<void>;
@@ -74,6 +76,7 @@ export async function createSystemdNotifier(
     ready: (status) => send(['READY=1', statusLine(status)]),
     stopping: (status) => send(['STOPPING=1', statusLine(status)]),
     status: (text) => send([statusLine(text)]),
+    extendStart: (byMs) => send([`EXTEND_TIMEOUT_USEC=${Math.round(byMs * 1000)}`]),
     runWatchdog(signal) {
       if (environment.watchdogMs === undefined) return Promise.resolve();
       return pingUntil(signal, deps.clock, environment.watchdogMs / PINGS_PER_TIMEOUT, () =>
@@ -87,6 +90,7 @@ const silentNotifier: SystemdNotifier = {
   ready: () => undefined,
   stopping: () => undefined,
   status: () => undefined,
+  extendStart: () => undefined,
   runWatchdog: () => Promise.resolve(),
 };
 

@@ -35,7 +35,7 @@ export function createApiNode(
   { api, heartbeat, events }: ApiClients,
 ): ApiNode {
   const { config, clock, log, node } = base;
-  const contact = createServerContact({ clock, log });
+  const contact = createServerContact({ clock, log, waits: base.waits });
   let volumes: VolumesInUse | undefined;
   let resources: NodeResources | undefined;
   const registration = createNodeRegistration(

@@ -1,5 +1,5 @@
 /** Everything that runs for as long as the agent does. */
-import { sleep } from '#api/kit/clock.ts';
+import { asError, sleep } from '#api/kit/clock.ts';
 import { value as quantityValue } from '#api/meta/quantity.ts';
 import { containerLogPath } from '../logs/paths.ts';
 import { createLogRotator } from '../logs/rotation-manager.ts';
@@ -9,6 +9,7 @@ import { runOrphans } from '../pods/orphans.ts';
 import { createRestorer } from '../pods/restore.ts';
 import { runResync } from '../pods/resync.ts';
 import { watchStrays } from '../pods/strays.ts';
+import { RUNTIME_WAIT } from '../runtime/runtime-wait.ts';
 import { afterShutdown } from '../shutdown/ended-pods.ts';
 import type { Base } from './base.ts';
 import type { CollectionSide } from './collection-side.ts';
@@ -39,15 +40,16 @@ export async function runAll(
   collection: Pick<CollectionSide, 'run'>,
   stop: AbortSignal,
 ): Promise<void> {
-  const { config, clock, log } = base;
+  const { config, clock, log, waits } = base;
   const running = [sources.run(stop)];
-  await firstLook({ connection, identity, observer, clock, log }, stop);
+  await firstLook({ connection, identity, observer, clock, waits }, stop);
   if (!stop.aborted) {
     await cgroupSide.cgroups.begin();
     const restore = createRestorer({ view, records, memory, volumes, log });
     manager.restore((await restore()).map(afterShutdown));
     manager.apply(sources.current());
     manager.start(stop);
+    base.canRun.resolve();
     waiting?.begin();
     if (waiting !== undefined) base.changes.subscribe(waiting.look);
     watchStrays({ view, manager, log }, stop);
@@ -86,23 +88,27 @@ function holdingPods(manager: PodSide['manager'], view: RuntimeSide['view']): Re
   return new Set(manager.podUIDs().filter((podUID) => !over.has(podUID)));
 }
 
-type FirstLookParts = Pick<RuntimeSide, 'connection' | 'identity' | 'observer'> & Pick<Base, 'clock' | 'log'>;
+type FirstLookParts = Pick<RuntimeSide, 'connection' | 'identity' | 'observer'> &
+  Pick<Base, 'clock' | 'waits'>;
 
 async function firstLook(
-  { connection, identity, observer, clock, log }: FirstLookParts,
+  { connection, identity, observer, clock, waits }: FirstLookParts,
   stop: AbortSignal,
 ): Promise<void> {
+  const wait = waits.begin(`${RUNTIME_WAIT} ${connection.endpoint}`);
   while (!stop.aborted) {
     try {
       await connection.whenConnected(stop);
       await identity.load(stop);
-      return await observer.relist(stop);
+      await observer.relist(stop);
+      break;
     } catch (err) {
-      if (stop.aborted) return;
-      log.warn({ err, retryMs: FIRST_LOOK_RETRY_MS }, 'Container runtime could not be read');
+      if (stop.aborted) break;
+      wait.because(asError(err).message);
       await sleep(clock, FIRST_LOOK_RETRY_MS, stop).catch(() => undefined);
     }
   }
+  wait.end();
 }
 
 async function rotateLogs(

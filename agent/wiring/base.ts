@@ -3,6 +3,7 @@ import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
 import type { ProcessLogger } from '#api/kit/process-logger.ts';
+import { createWaits, type Waits } from '#api/kit/waits.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import type { AgentConfig } from '../config/gen/config.ts';
 import type { Origins } from '../config/origin.ts';
@@ -39,6 +40,10 @@ export interface Base {
   readonly origins: Origins;
   /** Gives back memory that the process doesn't need. */
   readonly tidy: () => void;
+  /** What the agent waits on. */
+  readonly waits: Waits;
+  /** Resolves when the runtime was seen, so that pods can run. */
+  readonly canRun: { readonly promise: Promise<void>; readonly resolve: () => void };
   /** Changes how much is logged, where the logger is the agent's own. */
   readonly setVerbosity?: (verbosity: number) => void;
 }
@@ -74,6 +79,8 @@ export async function createBase(
     shutdown: createShutdownState(),
     origins,
     tidy,
+    waits: createWaits({ clock, log }),
+    canRun: Promise.withResolvers<void>(),
     setVerbosity,
   };
 }

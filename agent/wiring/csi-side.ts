@@ -28,6 +28,7 @@ export function createCsiSide(
     rootDir: config.rootDir,
     clock,
     log,
+    waits: base.waits,
     gates: gatesOf(base),
     apiGroupDomain: vocabulary.apiGroupDomain,
     handlers,

@@ -1,7 +1,9 @@
 /** The node's own server, wired. Loaded only by an agent that runs it. */
 import { configzBody } from '../config/effective.ts';
 import { createExecCalls } from '../probes/exec-sync.ts';
+import { RUNTIME_WAIT } from '../runtime/runtime-wait.ts';
 import { containerLogs } from '../server/container-logs.ts';
+import { createAgentHealth } from '../server/health.ts';
 import { type NodeServer, type NodeServerDeps, startNodeServer } from '../server/node/node-server.ts';
 import { type CreateReview, createReviews, type Reviews } from '../server/node/reviews.ts';
 import { watchFiles } from '../server/node/watched-files.ts';
@@ -28,7 +30,7 @@ export async function startNode(
   access: ServerAccess | undefined,
   stats: NodeStatsParts,
 ): Promise<NodeServer> {
-  const { config, vocabulary, log, node } = base;
+  const { config, vocabulary, node } = base;
   const { authentication, authorization } = config;
   return startNodeServer(await serverDeps(base, runtimeSide, podSide, access, stats), {
     address: config.address,
@@ -48,9 +50,6 @@ export async function startNode(
     debugFlagsHandler: config.enableDebugFlagsHandler,
     systemLogs: config.enableSystemLogHandler ? SYSTEM_LOGS : undefined,
     streamIdleMs: config.streamingConnectionIdleTimeout,
-  }).catch((cause: unknown) => {
-    log.error({ port: config.port, readOnlyPort: config.readOnlyPort }, 'Node server was not started');
-    throw cause;
   });
 }
 
@@ -72,6 +71,7 @@ async function serverDeps(
   const authorities = clientCAFile === '' ? undefined : await watchFiles({ clock, log }, [clientCAFile]);
   return {
     log: log.child({ component: 'server' }),
+    health: createAgentHealth({ clock, waits: base.waits, runtimeWait: RUNTIME_WAIT }),
     tls: await servingTls(base, serverAccess),
     clientAuthorities:
       authorities === undefined

@@ -255,7 +255,7 @@ function createPodSources(
   const { config, vocabulary, clock, log, node } = base;
   const { rootDir } = config;
   const userAgent = `${vocabulary.agentComponent}/${AGENT_VERSION}`;
-  const deps = { clock, log, nodeName: node, userAgent };
+  const deps = { clock, log, waits: base.waits, nodeName: node, userAgent };
   const applied = createAppliedStore({
     clock,
     log,
@@ -313,6 +313,7 @@ async function operationDeps(
   const { userAgent } = probeIdentity(base);
   return {
     ...parts,
+    waits: base.waits,
     runtime,
     images: await createImages({ images: imageConnection.images, clock, log, env: process.env }, config),
     view,

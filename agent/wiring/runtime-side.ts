@@ -9,9 +9,11 @@ import { createCriReader } from '../observe/read.ts';
 import { RuntimeView } from '../observe/runtime-view.ts';
 import { createStatusReader } from '../observe/status-reader.ts';
 import { createPodFiles, type PodFiles } from '../pods/pod-files.ts';
+import { withCallWaits } from '../runtime/call-waits.ts';
 import { createConnectionHolder } from '../runtime/connection-holder.ts';
 import { detectEndpoint } from '../runtime/detect-endpoint.ts';
 import { createRuntimeIdentity, type RuntimeIdentity } from '../runtime/identity.ts';
+import { followConnection } from '../runtime/runtime-wait.ts';
 import type { Base } from './base.ts';
 
 /** The runtime and what is known of it. */
@@ -32,11 +34,14 @@ export async function createRuntimeSide(base: Base): Promise<RuntimeSide> {
   const imageEndpoint = config.imageServiceEndpoint || endpoint;
   const requestTimeoutMs = config.runtimeRequestTimeout;
   const hold = createConnectionHolder(log);
-  const connection = connectRuntime({ endpoint, log, requestTimeoutMs, hold });
+  const opened = connectRuntime({ endpoint, log, requestTimeoutMs, hold });
+  const connection = { ...opened, runtime: withCallWaits(opened.runtime, base.waits) };
   const imageConnection =
     imageEndpoint === endpoint
       ? connection
       : connectRuntime({ endpoint: imageEndpoint, log, requestTimeoutMs });
+  followConnection(base.waits, connection);
+  if (imageConnection !== connection) followConnection(base.waits, imageConnection, 'image service');
   return createRuntimeParts(base, connection, imageConnection);
 }
 

@@ -3,9 +3,11 @@ import type { ResolvedClientConfig } from '#api/client-config/resolve.ts';
 import type { NodeAddresses } from '../certs/serving-names.ts';
 import { configzBody, effectiveSettings } from '../config/effective.ts';
 import { featureEnabled } from '../config/feature-gates.ts';
+import { listenAt, listenOn } from '../node/start-fault.ts';
+import { RUNTIME_WAIT } from '../runtime/runtime-wait.ts';
 import { containerLogs } from '../server/container-logs.ts';
 import { addEphemeralContainer } from '../server/ephemeral-container.ts';
-import { healthRoutes } from '../server/health.ts';
+import { type AgentHealth, createAgentHealth, healthRoutes } from '../server/health.ts';
 import { type RunningServer, serveHttp } from '../server/http.ts';
 import { localApiRoutes } from '../server/local-api.ts';
 import type { CreateReview } from '../server/node/reviews.ts';
@@ -36,11 +38,17 @@ export async function startServers(
   access?: ServerAccess,
 ): Promise<readonly Pick<RunningServer, 'close'>[]> {
   const { config, log } = base;
+  const health = healthOf(base);
   const stats = createStatsOnce(base, runtimeSide, podSide);
   const servers: Pick<RunningServer, 'close'>[] = [];
   if (config.healthzPort > 0) {
     const { healthzBindAddress: address, healthzPort: port } = config;
-    servers.push(await serveHttp({ log, routes: healthRoutes() }, { kind: 'tcp', address, port }));
+    const place = { portFlag: '--healthz-port', addressFlag: '--healthz-bind-address', address, port };
+    servers.push(
+      await listenAt(place, () =>
+        serveHttp({ log, routes: healthRoutes(health) }, { kind: 'tcp', address, port }),
+      ),
+    );
   }
   if (runsNodeServer(config, base.origins, access !== undefined)) {
     // It takes memory that a node without it has better uses for.
@@ -51,6 +59,9 @@ export async function startServers(
   servers.push(await startLocalApi(base, runtimeSide, podSide, stats));
   return servers;
 }
+
+const healthOf = ({ clock, waits }: Base): AgentHealth =>
+  createAgentHealth({ clock, waits, runtimeWait: RUNTIME_WAIT });
 
 /** Loaded when somebody asks for the first time. */
 function createStatsOnce(
@@ -82,6 +93,7 @@ function startLocalApi(
   const routes = localApiRoutes({
     pods: () => manager.entries(),
     findPod: (namespace, name) => manager.find(namespace, name),
+    waits: () => base.waits.lasting(),
     events: (filter) => base.events.list(filter),
     objects: () => objects.list(),
     desired: () => sources.current(),
@@ -115,7 +127,8 @@ function startLocalApi(
         runtimeVersion: identity.version(),
       }),
   });
-  return serveHttp({ log, routes }, { kind: 'unix', path: config.socketPath });
+  const { socketPath: path } = config;
+  return listenOn('--socket', path, () => serveHttp({ log, routes }, { kind: 'unix', path }));
 }
 
 const ephemeralRules = ({ config, vocabulary }: Base) => ({

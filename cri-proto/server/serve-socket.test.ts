@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import { join } from 'node:path';
@@ -74,14 +75,17 @@ describe('serveSocket', () => {
     expect(idle.destroyed).toBe(true);
   });
 
-  test('takes the place of a socket that an earlier process left', async () => {
+  test('takes the place of a socket that an earlier process left, and of none that is served', async () => {
     await using dir = await createTempDir('na-serve-');
     const path = join(dir.path, 's.sock');
-    await serveSocket({ log, load: async () => [] }, path);
+    const script = `require('net').createServer().listen(${JSON.stringify(path)}, () => process.kill(process.pid, 'SIGKILL'))`;
+    spawnSync(process.execPath, ['-e', script]);
+    expect((await stat(path)).isSocket()).toBe(true);
     const server = await serveSocket(
       { log, load: async () => [service({ list: () => ({ podResources: [POD] }) })] },
       path,
     );
+    await expect(serveSocket({ log, load: async () => [] }, path)).rejects.toThrow('is served by another');
     expect((await createPodResourcesClient(path).list({})).podResources).toHaveLength(1);
     await server.close();
   });

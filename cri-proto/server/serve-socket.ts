@@ -1,8 +1,6 @@
 /** Serves gRPC services on a unix socket for programs of this machine. Until somebody calls there is nothing but the
  *  listening socket. */
-import { chmod, mkdir, rm } from 'node:fs/promises';
-import { createServer, type Server as NetServer, type Socket } from 'node:net';
-import { dirname } from 'node:path';
+import { createServer, type Socket } from 'node:net';
 import {
   type ConnectionInjector,
   type handleUnaryCall,
@@ -13,6 +11,7 @@ import {
 import type { MessageTypes } from '#api/codec/protobuf/message.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { listenOnSocket } from '#api/kit/unix-socket.ts';
 import { methodName, type RpcFact } from '../client/service.ts';
 import { defineService } from './define-service.ts';
 
@@ -53,7 +52,7 @@ export interface ServeDeps {
 }
 
 export interface SocketServer {
-  /** Cuts connections off. The socket's file is gone afterwards. */
+  /** Cuts connections off. The socket's file is gone afterwards, unless it is another server's by then. */
   close(): Promise<void>;
 }
 
@@ -105,24 +104,9 @@ async function createInjector(
   };
 }
 
-function listening(server: NetServer, path: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.once('listening', () => {
-      server.off('error', reject);
-      resolve();
-    });
-    // Made under this mask, so that it is never open to others, not even for a moment.
-    const before = process.umask(0o177);
-    server.listen(path);
-    process.umask(before);
-  });
-}
-
-/** @param path its folder is made when it is missing; what is there from before is replaced */
+/** @param path its folder is made when it is missing; a socket that nobody serves any more is replaced
+ *  @throws SocketInUseError */
 export async function serveSocket({ log, load }: ServeDeps, path: string): Promise<SocketServer> {
-  await mkdir(dirname(path), { recursive: true, mode: 0o750 });
-  await rm(path, { force: true });
   const sockets = new Set<Socket>();
   let made: ReturnType<typeof createInjector> | undefined;
   async function take(socket: Socket): Promise<void> {
@@ -144,15 +128,15 @@ export async function serveSocket({ log, load }: ServeDeps, path: string): Promi
     void take(socket);
   });
   server.maxConnections = MOST_CONNECTIONS;
-  await listening(server, path);
+  const claim = await listenOnSocket(server, path);
   server.on('error', (err) => log.warn({ err, socket: path }, 'Connection was not accepted'));
-  await chmod(path, 0o600);
   return {
     async close() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
       for (const socket of sockets) socket.destroy();
       (await made?.catch(() => undefined))?.stop();
       await closed;
+      await claim.release();
     },
   };
 }

@@ -2,6 +2,7 @@
 import { join } from 'node:path';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import type { PluginClients } from '#cri/client/plugins.ts';
 import type { Attacher, CsiVolumes } from './contract.ts';
 import { CSI_PLUGIN, createDrivers } from './drivers.ts';
@@ -11,6 +12,8 @@ export interface CsiDeps extends Pick<CsiVolumes, 'driverObject'> {
   readonly rootDir: string;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Shows plugins that are long in registering. */
+  readonly waits?: Pick<Waits, 'begin'>;
   /** Feature gates that are on. */
   readonly gates: ReadonlySet<string>;
   readonly apiGroupDomain: string;
@@ -43,6 +46,7 @@ export function createCsi(deps: CsiDeps): Csi {
       connect: async (socketPath) => (await load()).registration(socketPath),
       clock,
       log,
+      ...(deps.waits === undefined ? {} : { waits: deps.waits }),
       handlers: new Map([...(deps.handlers ?? []), [CSI_PLUGIN, handler]]),
     },
     registryDir,

@@ -8,6 +8,7 @@
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import type { PluginInfo, Registration } from '#cri/gen/pluginregistration-v1.ts';
 import { createSocketWatcher, type SocketSink } from './socket-watcher.ts';
 
@@ -32,6 +33,8 @@ export interface PluginRegistryDeps {
   readonly connect: (socketPath: string) => Promise<Registration>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Shows plugins that are long in registering. */
+  readonly waits?: Pick<Waits, 'begin'>;
   /** By type, as in `CSIPlugin`. */
   readonly handlers: ReadonlyMap<string, PluginHandler>;
 }
@@ -119,16 +122,22 @@ export function createPluginRegistry(given: PluginRegistryDeps, dir: string): Pl
 
   /** The socket's way until it is in use, or gone. @param tried called after the first try */
   async function follow(socketPath: string, signal: AbortSignal, tried: () => void): Promise<void> {
+    const wait = deps.waits?.begin(`plugin at ${socketPath} to register`);
+    signal.addEventListener('abort', () => wait?.end(), { once: true });
     while (!signal.aborted) {
       try {
         await register(deps, socketPath, signal, note);
         backoff.reset(socketPath);
+        wait?.end();
         return;
       } catch (err) {
         if (signal.aborted) return;
         const final = err instanceof UnknownTypeError;
         const retryMs = backoff.fail(socketPath, clock.now());
         log.warn({ err, socket: socketPath, ...(final ? {} : { retryMs }) }, 'Plugin was not registered');
+        wait?.because(asError(err).message);
+        // Nothing that goes by itself.
+        if (final) wait?.end();
         if (final) return;
         tried();
         await sleep(clock, retryMs, signal).catch(() => undefined);

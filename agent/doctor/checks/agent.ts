@@ -21,6 +21,16 @@ export async function checkAgent({ agent }: Machine): Promise<readonly Finding[]
   return Promise.resolve([{ area: 'agent', subject: 'agent', state: 'ok', detail }]);
 }
 
+export const checkWaits = ({ agent }: Machine): Promise<readonly Finding[]> =>
+  Promise.resolve(
+    agent.waits.map((wait) => ({
+      area: 'agent',
+      subject: 'waits',
+      state: 'limited',
+      detail: `the agent waits for ${wait}`,
+    })),
+  );
+
 export async function checkPrivileges(machine: Machine): Promise<readonly Finding[]> {
   const base = { area: 'agent', subject: 'privileges' } as const;
   if (machine.uid !== 0) {

@@ -39,11 +39,14 @@ async function look(
       reservesCpus: false,
       memoryManagerPolicy: 'None',
       topologyManagerPolicy: 'none',
+      platconfig: '',
+      certDir: '/var/lib/agent/pki',
       ...settings,
     },
-    agent: { running: false, version: '' },
+    agent: { running: false, version: '', waits: [] },
     uid: 0,
     kernelRelease: '6.1.0',
+    askServer: () => Promise.reject(new Error('nobody is asked')),
     askRuntime: () => Promise.reject(new Error('nobody is asked')),
   });
   return (await check(machine))

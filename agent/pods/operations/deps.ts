@@ -2,6 +2,7 @@
 import type { Clock } from '#api/kit/clock.ts';
 import type { Limiter } from '#api/kit/limiter.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import type { LifecycleHandler, Pod } from '#api/schema/gen/core-v1.ts';
 import type { ObjectReader } from '#api/schema/object-reader.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -53,6 +54,8 @@ export type RunHandler = (
 ) => Promise<void>;
 
 export interface OperationDeps {
+  /** Shows volumes that are long in coming and going. */
+  readonly waits?: Pick<Waits, 'during'>;
   readonly runtime: RuntimeService;
   readonly images: ImageManager;
   readonly volumes: VolumeManager;

@@ -1,6 +1,7 @@
 /** The operations of all pods, wired to the runtime and the volumes. */
+import type { Pod } from '#api/schema/gen/core-v1.ts';
 import type { MountedVolume } from '#volumes/types.ts';
-import { podIdentity } from '../identity.ts';
+import { podFullName, podIdentity } from '../identity.ts';
 import type { OperationDeps } from './deps.ts';
 import { createContainerKiller } from './kill-container.ts';
 import { discardContainer, removePod } from './remove-pod.ts';
@@ -9,16 +10,22 @@ import { startContainer } from './start-container.ts';
 import type { PodOperations } from './types.ts';
 
 export function createPodOperations(deps: OperationDeps): PodOperations {
+  const waited = <T>(what: string, work: Promise<T>): Promise<T> => deps.waits?.during(what, work) ?? work;
+  const fullName = (pod: Pod): string => podFullName(podIdentity(pod));
   const killer = createContainerKiller(deps);
   /** What the volume manager gave, by pod UID, until the pod's volumes are unmounted. */
   const mounted = new Map<string, ReadonlyMap<string, MountedVolume>>();
   return {
     async mountVolumes(pod, signal) {
-      mounted.set(podIdentity(pod).uid, await deps.volumes.mountPod(pod, signal));
+      const mounting = deps.volumes.mountPod(pod, signal);
+      mounted.set(
+        podIdentity(pod).uid,
+        await waited(`volumes of pod ${fullName(pod)} to be mounted`, mounting),
+      );
     },
     async unmountVolumes(pod) {
       const { uid } = podIdentity(pod);
-      await deps.volumes.unmountPod(uid);
+      await waited(`volumes of pod ${fullName(pod)} to be unmounted`, deps.volumes.unmountPod(uid));
       mounted.delete(uid);
       await deps.cgroups.remove(uid);
     },

@@ -1,10 +1,12 @@
-/** `/healthz`, as a whole and by its checks. Who can answer at all is well: each check is of the thread that answers. */
+/** `/healthz`, as a whole and by its checks. Who can answer at all is well, with one exception: pods are not worked on
+ *  while the runtime is away, and after a while `syncloop` says so, as upstream does. */
 import { StatusError } from '#api/meta/status-error.ts';
+import type { AgentHealth } from '../health.ts';
 import { type NodeEndpoint, text } from './endpoint.ts';
 
 const CHECKS = ['ping', 'log', 'syncloop'];
 
-export const healthzEndpoint: NodeEndpoint = {
+export const healthzEndpoint = (health: AgentHealth): NodeEndpoint => ({
   name: 'healthz',
   methods: ['GET'],
   handle({ rest, query }) {
@@ -12,9 +14,19 @@ export const healthzEndpoint: NodeEndpoint = {
     if (check !== undefined && (more.length > 0 || !CHECKS.includes(check))) {
       throw new StatusError('NotFound', '404 page not found');
     }
-    if (check !== undefined || !query.has('verbose')) return text('ok');
     const left = new Set(query.getAll('exclude'));
-    const lines = CHECKS.map((name) => `[+]${name} ${left.has(name) ? 'excluded: ok' : 'ok'}\n`);
-    return text(`${lines.join('')}healthz check passed\n`);
+    const fault = health.syncFault();
+    const fails = (name: string): boolean => name === 'syncloop' && fault !== undefined && !left.has(name);
+    if (check !== undefined) {
+      return fails(check) ? text(`internal server error: ${fault}\n`, 500) : text('ok');
+    }
+    const failed = CHECKS.some(fails);
+    if (!failed && !query.has('verbose')) return text('ok');
+    const lineOf = (name: string): string => {
+      if (left.has(name)) return `[+]${name} excluded: ok\n`;
+      return fails(name) ? `[-]${name} failed: reason withheld\n` : `[+]${name} ok\n`;
+    };
+    const lines = [...CHECKS.map(lineOf), ...(query.has('verbose') ? health.waitLines() : [])].join('');
+    return failed ? text(`${lines}healthz check failed\n`, 500) : text(`${lines}healthz check passed\n`);
   },
-};
+});

@@ -69,6 +69,8 @@ interface Started {
   readonly port: number;
   readonly execs: () => number;
   readonly verbosities: readonly number[];
+  /** Pods are not worked on from now on. */
+  readonly fail: (reason: string) => void;
   /** Gives the server another certificate. */
   readonly renew: () => void;
 }
@@ -77,9 +79,11 @@ async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
   let current = serving();
   let execs = 0;
   const verbosities: number[] = [];
+  let fault: string | undefined;
   const listeners = new Set<(pair: Identity) => void>();
   const deps: NodeServerDeps = {
     log: silentLogger,
+    health: { syncFault: () => fault, waitLines: () => ['waiting for a friend (7 s)\n'] },
     tls: {
       current: () => current,
       onChange(listener) {
@@ -116,6 +120,7 @@ async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
     port: server.port,
     execs: () => execs,
     verbosities,
+    fail: (reason) => void (fault = reason),
     renew() {
       current = serving();
       for (const listener of listeners) listener(current);
@@ -232,15 +237,26 @@ describe('startNodeServer', () => {
   });
 
   test('tells its health, as a whole and in parts', async () => {
-    const { port } = await start();
+    const { port, fail } = await start();
     const identity = client(authority);
     for (const path of ['', '/ping', '/log', '/syncloop']) {
       expect(await ask(port, `/healthz${path}`, { identity })).toEqual([200, 'ok']);
     }
     expect((await ask(port, '/healthz/other', { identity }))[0]).toBe(404);
     expect((await ask(port, '/healthz?verbose', { identity }))[1]).toBe(
-      '[+]ping ok\n[+]log ok\n[+]syncloop ok\nhealthz check passed\n',
+      '[+]ping ok\n[+]log ok\n[+]syncloop ok\nwaiting for a friend (7 s)\nhealthz check passed\n',
     );
+    fail('the runtime is away');
+    expect(await ask(port, '/healthz', { identity })).toEqual([
+      500,
+      '[+]ping ok\n[+]log ok\n[-]syncloop failed: reason withheld\nhealthz check failed\n',
+    ]);
+    expect(await ask(port, '/healthz/syncloop', { identity })).toEqual([
+      500,
+      'internal server error: the runtime is away\n',
+    ]);
+    expect((await ask(port, '/healthz?exclude=syncloop', { identity }))[0]).toBe(200);
+    expect((await ask(port, '/healthz/ping', { identity }))[0]).toBe(200);
   });
 
   test('counts the images that it removed', async () => {
@@ -273,7 +289,7 @@ describe('startNodeServer', () => {
     await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
     const address = taken.address();
     const readOnlyPort = typeof address === 'object' ? (address?.port ?? 0) : 0;
-    await expect(start({ readOnlyPort })).rejects.toThrow('EADDRINUSE');
+    await expect(start({ readOnlyPort })).rejects.toThrow('--read-only-port: another program listens on');
     await new Promise((resolve) => taken.close(resolve));
   });
 });

@@ -6,6 +6,8 @@ import type { SecureContextOptions } from 'node:tls';
 import { TLSSocket } from 'node:tls';
 import type { Logger } from '#api/kit/logger.ts';
 import type { TlsSource } from '../../certs/tls-source.ts';
+import { listenAt } from '../../node/start-fault.ts';
+import type { AgentHealth } from '../health.ts';
 import { type AccessOptions, type Credentials, createAdmit } from './access.ts';
 import { nodeTlsVersion, opensslSuite, type TlsVersionName } from './cipher-suites.ts';
 import { type ContainerDeps, containerEndpoints } from './container-endpoints.ts';
@@ -24,6 +26,7 @@ import { userOfCertificate } from './users.ts';
 export interface NodeServerDeps extends PodsDeps, ContainerDeps, MetricsDeps {
   readonly log: Logger;
   readonly tls: TlsSource;
+  readonly health: AgentHealth;
   /** PEM of who signs the certificates of clients, and when that changes. Absent: none count. */
   readonly clientAuthorities: (TextSource & { readonly text: () => string }) | undefined;
   /** Absent: there is no API server to ask. */
@@ -81,7 +84,7 @@ const DEBUG_NAMES = [
 function openEndpoints(deps: NodeServerDeps, options: NodeServerOptions): readonly NodeEndpoint[] {
   const { nodeName, metricsPrefix: prefix } = options;
   return [
-    healthzEndpoint,
+    healthzEndpoint(deps.health),
     podsEndpoint(deps),
     {
       name: 'stats/summary',
@@ -190,7 +193,9 @@ async function serveSecurely(deps: NodeServerDeps, options: NodeServerOptions): 
   };
   attach(server, serving);
   server.on('tlsClientError', (_error, socket) => socket.destroy());
-  const listening = await listen(server, options.address, options.port, log);
+  const { address, port } = options;
+  const place = { portFlag: '--port', addressFlag: '--address', address, port };
+  const listening = await listenAt(place, () => listen(server, address, port, log));
   const renew = (): void => {
     try {
       server.setSecureContext(contextOf(deps, options));
@@ -222,7 +227,9 @@ async function serveReadOnly(deps: NodeServerDeps, options: NodeServerOptions): 
     credentials: () => ({ certificate: undefined, bearerToken: undefined }),
     streamIdleMs: options.streamIdleMs,
   });
-  return listen(server, options.address, options.readOnlyPort, deps.log);
+  const { address, readOnlyPort: port } = options;
+  const place = { portFlag: '--read-only-port', addressFlag: '--address', address, port };
+  return listenAt(place, () => listen(server, address, port, deps.log));
 }
 
 /** @throws Error for settings that can't be, or an address that is taken */

@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { SocketInUseError } from '#api/kit/unix-socket.ts';
+import { listenAt, listenOn, rootDirFault } from './start-fault.ts';
+
+const coded = (code: string): Error => Object.assign(new Error(code), { code });
+const fail = (error: Error) => () => Promise.reject(error);
+const place = { portFlag: '--p', addressFlag: '--a', address: '::1', port: 80 };
+
+test.each([
+  ['EADDRINUSE', '--p: another program listens on [::1]:80; stop it, or choose another port'],
+  ['EADDRNOTAVAIL', '--a: ::1 is no address of this machine'],
+  ['EACCES', '--p: listening on [::1]:80 is not allowed; ports below 1024 need root'],
+  ['EMFILE', 'EMFILE'],
+])('listenAt: %s', async (code, message) => {
+  await expect(listenAt(place, fail(coded(code)))).rejects.toThrow(message);
+});
+
+test('listenOn names the flag', async () => {
+  const used = new SocketInUseError('/s', 'is served by another process; stop it, or choose another path');
+  await expect(listenOn('--socket', '/s', fail(used))).rejects.toThrow('--socket: /s is served by another');
+  await expect(listenOn('--socket', '/s', fail(coded('EINVAL')))).rejects.toThrow('is too long for a socket');
+  await expect(listenOn('--socket', '/s', fail(coded('EIO')))).rejects.toThrow('EIO');
+});
+
+test.each([
+  ['EACCES', 1000, 'the agent needs root; start it with sudo: --root-dir: /r may not be written'],
+  ['EPERM', 0, '--root-dir: /r may not be written'],
+  ['EROFS', 0, '--root-dir: /r is on a read-only file system'],
+  ['ENOTDIR', 0, '--root-dir: /r is no folder'],
+  ['EIO', 0, 'EIO'],
+])('rootDirFault: %s as user %i', (code, user, message) => {
+  expect(rootDirFault(coded(code), '/r', user).message).toBe(message);
+});

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest';
+import { createFakeClock } from './clock.ts';
+import type { Logger } from './logger.ts';
+import { silentLogger } from './logger.ts';
+import { createWaits, formatWait } from './waits.ts';
+
+function setUp() {
+  const clock = createFakeClock(0);
+  const lines: string[] = [];
+  const keep = (fields: object, message: string): void =>
+    void lines.push(`${message} ${JSON.stringify(fields)}`);
+  const log: Logger = { ...silentLogger, warn: keep, info: keep };
+  let changes = 0;
+  const waits = createWaits({ clock, log });
+  waits.onChange(() => (changes += 1));
+  return { clock, lines, waits, changes: () => changes };
+}
+
+describe('waits', () => {
+  test('a short one leaves no trace', async () => {
+    const { clock, lines, waits, changes } = setUp();
+    const wait = waits.begin('store');
+    await clock.advance(4999);
+    expect(waits.lasting()).toEqual([]);
+    wait.end();
+    await clock.advance(60_000);
+    expect([lines, changes()]).toEqual([[], 0]);
+  });
+
+  test('one that lasts is logged once, listed with its newest reason, and logged when it is resolved', async () => {
+    const { clock, lines, waits, changes } = setUp();
+    const wait = waits.begin('runtime', 'first');
+    wait.because('no socket');
+    await clock.advance(5000);
+    expect(lines).toEqual([
+      'Still waiting {"waitingFor":"runtime","since":"1970-01-01T00:00:00.000Z","reason":"no socket"}',
+    ]);
+    wait.because('refused');
+    wait.because('refused');
+    await clock.advance(7500);
+    expect(waits.lasting()).toEqual([{ what: 'runtime', sinceMs: 0, why: 'refused' }]);
+    expect(changes()).toBe(2);
+    wait.end();
+    wait.end();
+    wait.because('too late');
+    expect(lines.slice(1)).toEqual(['Wait resolved {"waitingFor":"runtime","afterSeconds":12.5}']);
+    expect([waits.lasting(), changes()]).toEqual([[], 3]);
+  });
+
+  test('several for the same thing are one, from the first to the last', async () => {
+    const { clock, lines, waits } = setUp();
+    const first = waits.begin('mount');
+    await clock.advance(3000);
+    const second = waits.begin('mount');
+    first.end();
+    await clock.advance(3000);
+    expect(waits.lasting()).toMatchObject([{ what: 'mount', sinceMs: 0 }]);
+    second.end();
+    expect(lines).toHaveLength(2);
+    waits.begin('mount');
+    expect(waits.lasting()).toEqual([]);
+  });
+
+  test('work is waited for, whatever becomes of it', async () => {
+    const { clock, waits } = setUp();
+    const work = Promise.withResolvers<number>();
+    const waited = waits.during('work', work.promise);
+    await clock.advance(6000);
+    expect(waits.lasting()).toHaveLength(1);
+    work.reject(new Error('broken'));
+    await expect(waited).rejects.toThrow('broken');
+    expect(waits.lasting()).toEqual([]);
+    await expect(waits.during('more', Promise.resolve(1))).resolves.toBe(1);
+  });
+
+  test('the oldest comes first', async () => {
+    const { clock, waits } = setUp();
+    waits.begin('a');
+    await clock.advance(1000);
+    waits.begin('b');
+    await clock.advance(9000);
+    expect(waits.lasting().map(({ what }) => what)).toEqual(['a', 'b']);
+    expect(waits.lasting().map((wait) => formatWait(wait, clock.now()))).toEqual(['a (10 s)', 'b (9 s)']);
+    expect(formatWait({ what: 'c', sinceMs: 0, why: 'd' }, 1499)).toBe('c (1 s): d');
+  });
+});
