@@ -116,6 +116,7 @@ run_tests() {
     step 'format' script check:format
     step 'lint' script check:lint
     step 'types' script check:types
+    step 'wording' script check:wording
     step 'generated files' script gen:check
     step 'unit tests' script test:unit
     step 'node tests (real containerd)' script test:node
