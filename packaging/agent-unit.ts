@@ -30,7 +30,9 @@ async function unitState(unit: string): Promise<UnitState> {
     '--property=ActiveState',
     '--property=StatusText',
   ]);
-  const valueOf = (name: string): string => new RegExp(`^${name}=(.*)$`, 'm').exec(stdout)?.[1] ?? '';
+  const lines = stdout.split('\n');
+  const valueOf = (name: string): string =>
+    lines.find((line) => line.startsWith(`${name}=`))?.slice(name.length + 1) ?? '';
   return { active: valueOf('ActiveState'), status: valueOf('StatusText') };
 }
 

@@ -1,6 +1,7 @@
 /** What a program waits on: each wait that lasts is logged once, shown as long as it lasts, and logged when it is
  *  resolved. One registry for a process; short waits leave no trace. */
 import type { Clock, Timer } from './clock.ts';
+import { createListeners } from './listeners.ts';
 import type { Logger } from './logger.ts';
 
 /** A wait that has lasted. */
@@ -22,7 +23,7 @@ export interface Wait {
 
 export interface Waits {
   /** Begins a wait. Waits of the same name are one: it lasts from the first begin to the last end.
-   *  @param options `logged`: whoever begins it logs beginning and end */
+   *  @param options `logged`: the caller logs beginning and end itself */
   begin(what: string, why?: string, options?: { readonly logged?: boolean }): Wait;
   /** Waits for the work, whatever becomes of it. */
   during<T>(what: string, work: Promise<T>): Promise<T>;
@@ -48,10 +49,8 @@ interface Entry {
 
 export function createWaits({ clock, log }: { readonly clock: Clock; readonly log: Logger }): Waits {
   const entries = new Map<string, Entry>();
-  const listeners = new Set<() => void>();
-  const changed = (): void => {
-    for (const listener of [...listeners]) listener();
-  };
+  const listeners = createListeners('waits that last');
+  const changed = (): void => listeners.notify();
 
   function lasts(entry: Entry): void {
     entry.lasts = true;
@@ -118,10 +117,7 @@ export function createWaits({ clock, log }: { readonly clock: Clock; readonly lo
       [...entries.values()]
         .filter((entry) => entry.lasts)
         .map(({ what, sinceMs, why }) => ({ what, sinceMs, why })),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
+    onChange: (listener) => listeners.add(listener),
   };
 }
 

@@ -79,7 +79,7 @@ const GATE_EFFECTS: Readonly<Record<string, Acted | NoEffect>> = {
   JobMutableNodeSchedulingDirectives: ALWAYS_ON,
   JobReadyPods: SERVER,
   JobTrackingWithFinalizers: SERVER,
-  LegacyServiceAccountTokenNoAutoGeneration: ALWAYS_ON,
+  LegacyServiceAccountTokenNoAutoGeneration: SERVER,
   LocalStorageCapacityIsolation: AGENT,
   LocalStorageCapacityIsolationFSQuotaMonitoring: AGENT,
   LogarithmicScaleDown: ALWAYS_ON,
