@@ -66,7 +66,11 @@ describe('install', () => {
     );
     expect(installed.filter((path) => path.endsWith('.ts'))).toEqual([]);
     expect(calls).toEqual([`--root=${shipped.path} enable nodeagent.service`]);
-    expect((await stat(`${shipped.path}/usr/local/bin/nodeagent`)).mode & 0o777).toBe(0o755);
+    const modeOf = async (path: string): Promise<number> =>
+      (await stat(`${shipped.path}${path}`)).mode & 0o777;
+    expect(await modeOf('/usr/local/bin/nodeagent')).toBe(0o755);
+    expect(await modeOf('/etc/nodeagent/manifests')).toBe(0o700);
+    expect(await modeOf('/etc/nodeagent/config.yaml')).toBe(0o600);
   });
 
   test('keeps a configuration that is there, also when repeated', async () => {

@@ -82,9 +82,12 @@ async function requirePrograms(): Promise<void> {
 
 /** A configuration that is there is kept: it is the user's. */
 async function writeConfiguration(paths: InstallPaths, options: InstallOptions): Promise<void> {
-  await mkdir(paths.manifests, { recursive: true, mode: 0o755 });
+  await mkdir(paths.configDir, { recursive: true, mode: 0o755 });
+  // Environment variables in manifests may be secrets.
+  await mkdir(paths.manifests, { recursive: true, mode: 0o700 });
   if (!(await isThere(paths.config))) {
-    await copyFile(join(options.repository, 'packaging', 'config.yaml'), paths.config);
+    const text = await readFile(join(options.repository, 'packaging', 'config.yaml'));
+    await writeFile(paths.config, text, { mode: 0o600 });
   }
   if (options.endpoint === undefined) return;
   await mkdir(dirname(paths.defaults), { recursive: true });

@@ -24,6 +24,8 @@ export interface TestAgentOptions {
   readonly start?: boolean;
   /** What node runs: its own flags, the script and the script's first words. */
   readonly program?: readonly string[];
+  /** Of the process; that of the tests unless given. */
+  readonly umask?: string;
   /** Added to the environment. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -101,7 +103,7 @@ export class TestAgent implements AsyncDisposable {
 
   /** Starts the process without waiting. */
   spawn(flags: readonly string[] = []): void {
-    const { endpoint, flags: more = [], program = [MAIN], env = {} } = this.#options;
+    const { endpoint, flags: more = [], program = [MAIN], env = {}, umask } = this.#options;
     const own = [
       `--root-dir=${this.root}`,
       `--pod-manifest-path=${this.manifests}`,
@@ -123,7 +125,12 @@ export class TestAgent implements AsyncDisposable {
         : [`--cgroup-root=${this.cgroup}`]),
     ];
     const log = openSync(agentLog(this), 'a');
-    this.#process = spawn(process.execPath, [...program, ...own, ...more, ...flags], {
+    const argv = [...program, ...own, ...more, ...flags];
+    const [command, words] =
+      umask === undefined
+        ? [process.execPath, argv]
+        : ['/bin/sh', ['-c', `umask ${umask}; exec "$0" "$@"`, process.execPath, ...argv]];
+    this.#process = spawn(command, words, {
       stdio: ['ignore', 'ignore', log],
       env: { ...process.env, ...COMPILE_CACHE, ...env },
     });

@@ -1,5 +1,6 @@
 /** The file system, as far as cgroups need it: another one in tests. */
-import { mkdir, readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rmdir, stat, writeFile } from 'node:fs/promises';
+import { makeOpenFolder } from '#api/kit/open-folder.ts';
 
 export interface CgroupFs {
   /** With those above; there already is fine. */
@@ -13,7 +14,8 @@ export interface CgroupFs {
 }
 
 export const realFs: CgroupFs = {
-  mkdir: async (path) => void (await mkdir(path, { recursive: true, mode: 0o755 })),
+  // Everybody may read how much a cgroup uses, whatever the umask.
+  mkdir: makeOpenFolder,
   write: (path, text) => writeFile(path, text),
   read: (path) => readFile(path, 'utf8'),
   async folders(path) {

@@ -1,6 +1,7 @@
 /** The links that log collectors read: `<linksDir>/<pod>_<namespace>_<container>-<id>.log` to a container's log. */
-import { mkdir, readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
+import { readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { makeOpenFolder } from '#api/kit/open-folder.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type ContainerLogIdentity, containerIDOfLink, containerLinkName } from './paths.ts';
@@ -49,7 +50,8 @@ export function createLogLinks(deps: LogLinksDeps, linksDir: string): LogLinks {
       const path = join(linksDir, containerLinkName(container));
       const target = await readLinkOrNothing(path);
       if (target === logPath) return;
-      await mkdir(linksDir, { recursive: true });
+      // Collectors of logs read it, as whichever user.
+      await makeOpenFolder(linksDir);
       if (target === undefined) return await symlink(logPath, path);
       const temporary = `${path}.tmp`;
       await rm(temporary, { force: true });

@@ -1,5 +1,5 @@
 /** Only one agent works on a root directory: two would each remove what the other one made. */
-import { type FileHandle, mkdir, open } from 'node:fs/promises';
+import { chmod, type FileHandle, mkdir, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import koffi from 'koffi';
 
@@ -14,10 +14,18 @@ export class RootLockedError extends Error {
   }
 }
 
+/** Takes away what others may do with a folder that somebody else created: what is below belongs to pods and holds
+ *  their secrets. */
+async function shut(folder: string): Promise<void> {
+  const mode = (await stat(folder)).mode & 0o7777;
+  if ((mode & 0o027) !== 0) await chmod(folder, mode & ~0o027);
+}
+
 /** Takes the lock for as long as the process lives; the kernel frees it however the process ends.
  *  @throws RootLockedError */
 export async function lockRoot(rootDir: string): Promise<FileHandle> {
   await mkdir(rootDir, { recursive: true, mode: 0o750 });
+  await shut(rootDir);
   const path = join(rootDir, 'agent.lock');
   const file = await open(path, 'a', 0o600);
   const flock: (fd: number, operation: number) => number = koffi

@@ -12,7 +12,7 @@ import type {
   PodSpec,
 } from '#api/schema/gen/core-v1.ts';
 import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
-import { TestAgent } from '../../testing/agent.ts';
+import { TestAgent, type TestAgentOptions } from '../../testing/agent.ts';
 import { eventually } from '../../testing/wait.ts';
 
 export const IMAGE = 'local/busybox:1';
@@ -129,9 +129,12 @@ export interface Bench extends AsyncDisposable {
   imageLookedForAtMs(podName: string): Promise<number>;
 }
 
-export async function startBench(flags: readonly string[] = []): Promise<Bench> {
+export async function startBench(
+  flags: readonly string[] = [],
+  options: Partial<TestAgentOptions> = {},
+): Promise<Bench> {
   const endpoint = inject('criEndpoint');
-  const agent = await TestAgent.create({ endpoint, flags });
+  const agent = await TestAgent.create({ ...options, endpoint, flags });
   const cri = connectRuntime({ endpoint, log: silentLogger });
   await cri.whenConnected();
   return {

@@ -2,8 +2,9 @@
  *  Spec: document 3, 2.3; links are followed. */
 
 import type { Stats } from 'node:fs';
-import { mkdir, open, stat } from 'node:fs/promises';
+import { open, stat } from 'node:fs/promises';
 import { isAbsolute } from 'node:path';
+import { makeOpenFolder } from '#api/kit/open-folder.ts';
 import type { HostPathVolumeSource } from '#api/schema/gen/core-v1.ts';
 import { CREATE_NEW } from '../ownership.ts';
 import { errorCode, unlessCode, VolumeSetupError } from '../setup-error.ts';
@@ -17,8 +18,6 @@ interface Expectation {
   readonly create?: (path: string) => Promise<unknown>;
 }
 
-const makeDirectory = (path: string): Promise<unknown> => mkdir(path, { recursive: true, mode: 0o755 });
-
 /** Its directory has to exist; only the file is made. */
 async function makeFile(path: string): Promise<void> {
   await unlessCode(['EEXIST'], async () => {
@@ -28,7 +27,7 @@ async function makeFile(path: string): Promise<void> {
 }
 
 const EXPECTATIONS: Readonly<Record<Exclude<HostPathType, ''>, Expectation>> = {
-  DirectoryOrCreate: { noun: 'a directory', matches: (stats) => stats.isDirectory(), create: makeDirectory },
+  DirectoryOrCreate: { noun: 'a directory', matches: (stats) => stats.isDirectory(), create: makeOpenFolder },
   Directory: { noun: 'a directory', matches: (stats) => stats.isDirectory() },
   FileOrCreate: { noun: 'a file', matches: (stats) => stats.isFile(), create: makeFile },
   File: { noun: 'a file', matches: (stats) => stats.isFile() },
