@@ -35,6 +35,9 @@ export interface StructPlan {
   readonly members: ReadonlyMap<string, MemberPlan>;
   /** Those that must not be absent. */
   readonly required: readonly MemberPlan[];
+  /** Those that upstream's types print whatever they hold: what has no omitempty, and structs, which have no empty
+   *  value there. */
+  readonly present: readonly MemberPlan[];
 }
 
 export interface MemberPlan {
@@ -45,6 +48,10 @@ export interface MemberPlan {
   readonly required: boolean;
   /** Left out of the output while it has its type's zero value. */
   readonly omitEmpty: boolean;
+  /** One of the `present`. */
+  readonly present: boolean;
+  /** Printed as null where it is absent: a time or embedded JSON that is always printed, a list, a pointer. */
+  readonly nullable: boolean;
   /** Its value never appears in an error. */
   readonly hidden: boolean;
   readonly words: readonly string[] | undefined;
@@ -60,6 +67,8 @@ const typeMember = (name: string, index: number): MemberPlan => ({
   value: TEXT_PLAN,
   required: false,
   omitEmpty: false,
+  present: false,
+  nullable: false,
   hidden: false,
   words: undefined,
 });
@@ -75,6 +84,8 @@ function createPlanner(vocabulary: Vocabulary): (name: TypeName) => ValuePlan {
       value,
       required: isRequired(field),
       omitEmpty: field.omitempty === true && field.ptr !== true && hasEmptyValue(value),
+      present: isRequired(field) || isPrinted(field, value),
+      nullable: isPrinted(field, value) ? isNil(value) : field.ptr === true && field.omitempty !== true,
       hidden: SECRET_FIELDS.has(`${owner.typeName}.${field.json}`),
       words: field.enum,
     };
@@ -112,7 +123,8 @@ function createPlanner(vocabulary: Vocabulary): (name: TypeName) => ValuePlan {
     const members = new Map<string, MemberPlan>();
     const required: MemberPlan[] = [];
     // Known before its members are: types contain themselves.
-    const plan: StructPlan = { kind: 'struct', typeName: name.typeName, members, required };
+    const present: MemberPlan[] = [];
+    const plan: StructPlan = { kind: 'struct', typeName: name.typeName, members, required, present };
     plans.set(key, plan);
     const own = kind === true ? ['kind', 'apiVersion'] : [];
     const all = [
@@ -121,6 +133,7 @@ function createPlanner(vocabulary: Vocabulary): (name: TypeName) => ValuePlan {
     ];
     for (const member of all) members.set(member.name, member);
     required.push(...all.filter((member) => member.required));
+    present.push(...all.filter((member) => member.present));
     return plan;
   }
 
@@ -137,8 +150,9 @@ export function planOf(typeRef: string, vocabulary: Vocabulary): ValuePlan {
   return plannerOf(vocabulary.name)(parseTypeName(typeRef));
 }
 
-/** What stands for an absent value of a type that must not be absent; a new one at each call. */
-export function zeroValue(plan: ValuePlan): unknown {
+/** What stands for an absent value of a type that must not be absent; a new one at each call. `printed`: with all
+ *  that upstream's types print of such a value, not only with what is required in it. */
+export function zeroValue(plan: ValuePlan, printed = false): unknown {
   switch (plan.kind) {
     case 'scalar':
       return ZERO_SCALARS.get(plan.scalar);
@@ -147,13 +161,32 @@ export function zeroValue(plan: ValuePlan): unknown {
     case 'map':
       return {};
     case 'struct':
-      return Object.fromEntries(plan.required.map((member) => [member.name, zeroValue(member.value)]));
+      return zeroStruct(printed ? plan.present : plan.required, printed);
     case 'special':
       return plan.form === 'string-array' ? [] : {};
     default:
       return plan satisfies never;
   }
 }
+
+function zeroStruct(members: readonly MemberPlan[], printed: boolean): Record<string, unknown> {
+  const result: Record<string, unknown> = {};
+  for (const { name, value } of members) {
+    const zero = zeroValue(value, printed);
+    if (zero !== undefined) result[name] = zero;
+  }
+  return result;
+}
+
+/** Whether upstream's types print a member that holds nothing. */
+const isPrinted = (field: JsonField, value: ValuePlan): boolean =>
+  field.ptr !== true && (field.omitempty !== true || (value.kind !== 'special' && !hasEmptyValue(value)));
+
+/** Whether nothing is printed as null. */
+const isNil = (value: ValuePlan): boolean =>
+  value.kind === 'list' ||
+  value.kind === 'map' ||
+  (value.kind === 'scalar' && (value.scalar === 'bytes' || !ZERO_SCALARS.has(value.scalar)));
 
 /** Structs, and scalars that are structs upstream, are never left out: `0` of a port by name or number is a value. */
 const hasEmptyValue = (plan: ValuePlan): boolean =>

@@ -74,7 +74,7 @@ describe('decode', () => {
         volumes: [{ name: 'v', emptyDir: { medium: '' } }],
       },
     );
-    const { value: decoded } = decode<Pod>('core/v1.Pod', value, { emptyFields: 'drop' });
+    const { value: decoded } = decode<Pod>('core/v1.Pod', value, { emptyFields: 'canonical' });
     expect(decoded.spec).toEqual({
       containers: [
         {

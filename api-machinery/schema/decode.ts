@@ -29,9 +29,11 @@ export interface DecodeOptions {
   readonly unknownFields?: 'report' | 'ignore';
   /** What to do where a required member is absent; it gets its type's zero value either way. Default `report`. */
   readonly missingFields?: 'report' | 'ignore';
-  /** What to do with members whose value is the one that upstream's types do not print, such as an empty map.
+  /** What to do with members that hold nothing. `canonical`: the result has those that upstream's types print, such
+   *  as a container's `resources`, and none of the others, such as empty labels, whatever the value has: clients that
+   *  write a type's zero values and clients that leave them out mean the same. Times are absent where they are zero.
    *  Default `keep`. */
-  readonly emptyFields?: 'keep' | 'drop';
+  readonly emptyFields?: 'keep' | 'canonical';
   /** What such a decoding gave before: structures that the value has from it, itself, stand in the result as they are. */
   readonly known?: object;
 }
@@ -55,14 +57,14 @@ class Decoder {
   readonly #path: PathElement[];
   readonly #options: DecodeOptions;
   readonly #thorough: boolean;
-  readonly #dropsEmpty: boolean;
+  readonly #canonical: boolean;
   readonly #known: Readonly<Record<string, unknown>> | undefined;
   #hidden = false;
 
   constructor(options: DecodeOptions, thorough: boolean) {
     this.#options = options;
     this.#thorough = thorough;
-    this.#dropsEmpty = options.emptyFields === 'drop';
+    this.#canonical = options.emptyFields === 'canonical';
     this.#path = options.path === undefined ? [] : [...options.path];
     this.#known = isObject(options.known) ? options.known : undefined;
   }
@@ -120,7 +122,7 @@ class Decoder {
       else decoded = this.decode(element, item);
       this.#path.pop();
       // Keeps the index of every other item, so that later errors have the right path.
-      result.push(decoded ?? zeroValue(element));
+      result.push(decoded ?? this.#zero(element));
     }
     return result;
   }
@@ -171,11 +173,10 @@ class Decoder {
       if (known !== undefined && typeof given === 'object' && given === known[key]) result[key] = given;
       else this.#member(member, given, result);
     }
-    for (const member of plan.required) {
+    for (const member of this.#canonical ? plan.present : plan.required) {
       const given = value[member.name];
       if (given !== undefined && given !== null) continue;
-      this.#missing(member, result);
-      ordered = false;
+      if (this.#missing(member, result)) ordered = false;
     }
     return ordered ? result : inOrder(plan, result);
   }
@@ -185,7 +186,7 @@ class Decoder {
     for (const member of plan.members.values()) {
       const given = Object.hasOwn(value, member.name) ? value[member.name] : undefined;
       if (given !== undefined && given !== null) this.#member(member, given, result);
-      else if (member.required) this.#missing(member, result);
+      else if (member.required || (this.#canonical && member.present)) this.#missing(member, result);
     }
     if (this.#options.unknownFields !== 'ignore') this.#unknown(plan, value);
     return result;
@@ -200,19 +201,26 @@ class Decoder {
     if (member.words !== undefined && decoded !== undefined) this.#checkWords(member.words, decoded);
     this.#hidden = outer;
     this.#path.pop();
-    if (decoded === undefined && member.required) decoded = zeroValue(value);
-    if (this.#dropsEmpty && member.omitEmpty && isEmptyValue(decoded)) return;
+    if (decoded === undefined && member.required) decoded = this.#zero(value);
+    if (this.#canonical && member.omitEmpty && isEmptyValue(decoded)) return;
     if (decoded !== undefined) result[name] = decoded;
   }
 
-  #missing(member: MemberPlan, result: Record<string, unknown>): void {
-    if (this.#options.missingFields !== 'ignore') {
+  #zero(plan: ValuePlan): unknown {
+    return zeroValue(plan, this.#canonical);
+  }
+
+  /** Whether the result now has the member. */
+  #missing(member: MemberPlan, result: Record<string, unknown>): boolean {
+    if (member.required && this.#options.missingFields !== 'ignore') {
       this.#path.push(member.name);
       this.#report('FieldValueRequired', '');
       this.#path.pop();
     }
-    const zero = zeroValue(member.value);
-    if (zero !== undefined) result[member.name] = zero;
+    const zero = this.#zero(member.value);
+    if (zero === undefined) return false;
+    result[member.name] = zero;
+    return true;
   }
 
   #unknown(plan: StructPlan, value: Readonly<Record<string, unknown>>): void {
@@ -276,5 +284,8 @@ export function decode<T>(typeRef: string, value: unknown, options: DecodeOption
     decoded = decoder.decode(plan, value);
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `gen/` and the decoder come from one table
-  return { value: (decoded ?? zeroValue(plan)) as T, errors: decoder.errors };
+  return {
+    value: (decoded ?? zeroValue(plan, options.emptyFields === 'canonical')) as T,
+    errors: decoder.errors,
+  };
 }

@@ -6,6 +6,7 @@
  *  member's name followed by the start of a string, because a quote inside of JSON text is escaped. Only the names
  *  `kind`, `apiVersion`, `metadata`, `name`, `generateName` and `namespace` come before the object's own uid, and
  *  the texts after them are followed by a comma, never by a colon. */
+import { embeddedText } from '#api/codec/embedded-text.ts';
 import { parseJsonText } from '#api/codec/json-text.ts';
 import type { ApiObject } from '../resources/contract.ts';
 
@@ -27,8 +28,8 @@ function member(name: string, value: unknown): string {
 }
 
 /** The members of an object as they follow others: with a comma in front, and the closing brace. */
-function restOf(members: object): string {
-  const text = JSON.stringify(members);
+function restOf(members: object, format: (value: unknown) => string = JSON.stringify): string {
+  const text = format(members);
   return text === '{}' ? text.slice(1) : `,${text.slice(1)}`;
 }
 
@@ -44,7 +45,9 @@ export function toStored(object: ApiObject): Buffer {
   const identity = `"name":${JSON.stringify(name ?? '')}${member('generateName', generateName)}${member('namespace', namespace)}`;
   const meta = `{${identity},"uid":${uidText}${member('labels', labels)}${restOf(rest)}`;
   const head = `{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)}`;
-  return Buffer.from(`${head},"metadata":${meta}${restOf(others)}`);
+  // Clients compare the data of ControllerRevisions byte by byte.
+  const format = kind === 'ControllerRevision' ? embeddedText : undefined;
+  return Buffer.from(`${head},"metadata":${meta}${restOf(others, format)}`);
 }
 
 /** Offset after the closing quote of the object's uid. */

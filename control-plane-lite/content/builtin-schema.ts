@@ -1,5 +1,6 @@
 /** How objects of the built-in kinds are read, from the type tables. Pure. */
 import type { FieldError } from '#api/meta/field-error.ts';
+import { completed } from '#api/schema/complete.ts';
 import { decode } from '#api/schema/decode.ts';
 import { applyDefaultsInPlace } from '#api/schema/defaults.ts';
 import { parseTypeName, wireApiVersion } from '#api/schema/registry.ts';
@@ -41,7 +42,7 @@ export function createBuiltinSchema(
 ): ObjectSchema {
   const { packageName, typeName } = parseTypeName(typeRef);
   const apiVersion = wireApiVersion(packageName, vocabulary);
-  const decodeOptions = { vocabulary, missingFields: 'ignore', emptyFields: 'drop' } as const;
+  const decodeOptions = { vocabulary, missingFields: 'ignore', emptyFields: 'canonical' } as const;
   const defaultOptions = { vocabulary, gates };
   let model: TypeModel | undefined;
 
@@ -65,6 +66,7 @@ export function createBuiltinSchema(
     typeRef,
     decode: read,
     applyDefaults: (draft) => applyDefaultsInPlace(typeRef, draft, defaultOptions),
+    completed: (object) => completed(typeRef, object, vocabulary),
     get model() {
       model ??= typeModelOf(typeRef, vocabulary);
       return model;

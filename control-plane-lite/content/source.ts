@@ -29,12 +29,13 @@ export const isStoredForm = (resource: Resource): boolean =>
 
 /** The stored object in the resource's version. */
 export function convertObject(resource: Resource, stored: ApiObject): ApiObject | Promise<ApiObject> {
-  const { conversion, info } = resource;
+  const { conversion, info, schema } = resource;
   const apiVersion = apiVersionOf(info);
   const stamp = (object: ApiObject): ApiObject => ({ ...object, kind: info.kind, apiVersion });
   if (conversion === undefined) return stamp(stored);
+  const complete = (object: ApiObject): ApiObject => stamp(schema.completed?.(object) ?? object);
   const converted = conversion.fromStorage(copyJson(stored));
-  return converted instanceof Promise ? converted.then(stamp) : stamp(converted);
+  return converted instanceof Promise ? converted.then(complete) : complete(converted);
 }
 
 /** Converted when it is first needed, which it isn't where its bytes are remembered. */

@@ -11,7 +11,7 @@ import { type CustomTable, customTable } from './custom-rows.ts';
 import { customScale } from './custom-scale.ts';
 import { type CustomSchema, createCustomSchema } from './custom-schema.ts';
 import { customParts, customStrategy } from './custom-strategy.ts';
-import { completeNames, holds, storagePrefix, storageVersion } from './definition.ts';
+import { completeNames, holds, servedNames, storagePrefix, storageVersion } from './definition.ts';
 
 export interface CustomResourceOptions {
   /** Of every version. */
@@ -133,10 +133,11 @@ function versionResource(
 /** The schemas of a definition by version. `again`: the definition once more, since what of it is rarely needed is not
  *  held in memory. */
 export function customSchemas(
-  { spec, status }: CustomResourceDefinition,
+  definition: CustomResourceDefinition,
   { vocabulary, again }: { readonly vocabulary: Vocabulary; readonly again: () => CustomResourceDefinition },
 ): ReadonlyMap<string, CustomSchema> {
-  const { kind } = status?.acceptedNames ?? spec.names;
+  const { spec } = definition;
+  const { kind } = servedNames(definition);
   return new Map(
     spec.versions.map(({ name }, index) => [
       name,
@@ -155,8 +156,8 @@ export function customResources(
   definition: CustomResourceDefinition,
   options: CustomResourceOptions,
 ): readonly Resource[] {
-  const { spec, status } = definition;
-  const names = status?.acceptedNames ?? spec.names;
+  const { spec } = definition;
+  const names = servedNames(definition);
   const stored = storageVersion(definition);
   if (stored === undefined) return [];
   const { kind } = names;

@@ -30,6 +30,12 @@ export function completeNames(names: CustomResourceDefinitionNames): Required<Cu
   };
 }
 
+/** The names under which it is served; those that it wants as long as none are accepted: they are empty then. */
+export function servedNames({ spec, status }: CustomResourceDefinition): CustomResourceDefinitionNames {
+  const { acceptedNames } = status ?? {};
+  return acceptedNames === undefined || acceptedNames.kind === '' ? spec.names : acceptedNames;
+}
+
 export const definitionOf = (object: ApiObject): CustomResourceDefinition =>
   typed<CustomResourceDefinition>(object);
 

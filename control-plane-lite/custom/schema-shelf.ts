@@ -4,7 +4,7 @@ import type { Vocabulary } from '#api/vocabulary.ts';
 import type { CachedObject } from '../cache/contract.ts';
 import { customSchemas } from './custom-resources.ts';
 import type { CustomSchema } from './custom-schema.ts';
-import { definitionOf } from './definition.ts';
+import { definitionOf, servedNames } from './definition.ts';
 import type { Turns } from './steps.ts';
 
 export interface SchemaShelf {
@@ -33,12 +33,9 @@ interface Item {
 export const LARGE_BYTES: number = 128 * 1024;
 
 function stateOf(entry: CachedObject): string {
-  const { metadata, spec, status } = definitionOf(entry.object());
-  return JSON.stringify([
-    metadata?.uid,
-    metadata?.generation,
-    status?.acceptedNames?.kind ?? spec.names.kind,
-  ]);
+  const definition = definitionOf(entry.object());
+  const { metadata } = definition;
+  return JSON.stringify([metadata?.uid, metadata?.generation, servedNames(definition).kind]);
 }
 
 export function createSchemaShelf({ vocabulary, createTurns }: SchemaShelfDeps): SchemaShelf {

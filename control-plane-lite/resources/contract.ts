@@ -187,6 +187,9 @@ export interface ObjectSchema {
   decode(value: unknown, known?: ApiObject): DecodedObject;
   /** Defaults alone, for what was merged. Changes the draft. */
   applyDefaults(draft: ApiObject): void;
+  /** The object with the empty members that the decoder would have given it and without those that it would have
+   *  dropped: itself if nothing is to be done; it is never changed. Absent: objects have no other form. */
+  completed?(object: ApiObject): ApiObject;
   /** How members merge under strategic merge patch and apply. */
   readonly model: TypeModel;
   /** Type name for protobuf (`core/v1.Pod`); absent: no protobuf. */

@@ -23,7 +23,14 @@ import {
 } from './deps.ts';
 import type { Attempt } from './live.ts';
 import { generateName } from './names.ts';
-import { isStoredVersion, shownDecision, shownOf, toDecidingVersion, toStoredForm } from './versions.ts';
+import {
+  completeDraft,
+  isStoredVersion,
+  shownDecision,
+  shownOf,
+  toDecidingVersion,
+  toStoredForm,
+} from './versions.ts';
 
 /** Tries with another generated name, should one be taken. */
 const MAX_NAME_TRIES = 8;
@@ -63,6 +70,7 @@ export async function attemptCreate(
   const draft = await toDecidingVersion(resource, object);
   const base = decidingResource(resource);
   prepareForCreate(base, draft, context, newUid(deps));
+  completeDraft(base, draft);
   const found = validateCreate(base, draft, context);
   const { validateInTurns } = base.strategy;
   const late = validateInTurns === undefined ? [] : await validateInTurns(draft, context);

@@ -29,8 +29,10 @@ import {
   withResourceVersion,
   write,
 } from './deps.ts';
-import { type Attempt, copyLive, type Live } from './live.ts';
+import type { Attempt, Live } from './live.ts';
 import {
+  completeDraft,
+  completedStored,
   fromStorageVersion,
   isStoredVersion,
   shownDecision,
@@ -93,10 +95,9 @@ async function attemptUpdate(
   const context = strategyContext(deps, ref, options.dryRun, caller);
   const { resource } = ref;
   const { live } = start;
-  const served = isStoredVersion(resource)
-    ? live.object()
-    : await fromStorageVersion(resource, copyLive(live));
-  const old = resource.decidesInServed === true ? served : live.object();
+  const stored = live.madeHere ? live.object() : completedStored(resource, live.object());
+  const served = isStoredVersion(resource) ? stored : await fromStorageVersion(resource, copyJson(stored));
+  const old = resource.decidesInServed === true ? served : stored;
   const size = live.json.length;
   if (size >= LARGE_BYTES) await breathe();
   const changed = await changedOf(resource, live, served, change);
@@ -287,6 +288,7 @@ async function prepare(
   const base = decidingResource(ref.resource);
   const subresource = options.subresource ?? '';
   prepareForUpdate(base, draft, old, context, subresource);
+  completeDraft(base, draft);
   const found = validateUpdate(base, draft, old, context, subresource);
   const { validateInTurns } = base.strategy;
   const late =

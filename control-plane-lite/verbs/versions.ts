@@ -18,7 +18,7 @@ export async function fromStorageVersion(resource: Resource, object: ApiObject):
   const converted = conversion === undefined ? object : await conversion.fromStorage(object);
   converted.apiVersion = apiVersionOf(info);
   converted.kind = info.kind;
-  return converted;
+  return conversion === undefined ? converted : (resource.schema.completed?.(converted) ?? converted);
 }
 
 /** The draft in the version whose strategy decides. */
@@ -29,8 +29,13 @@ export function toDecidingVersion(resource: Resource, draft: ApiObject): ApiObje
 /** What was decided, as it is stored. */
 export function toStoredForm(resource: Resource, draft: ApiObject): ApiObject | Promise<ApiObject> {
   return resource.decidesInServed === true && resource.conversion !== undefined
-    ? toStorageVersion(resource, { ...draft })
+    ? convertDecided(resource, draft)
     : draft;
+}
+
+async function convertDecided(resource: Resource, draft: ApiObject): Promise<ApiObject> {
+  const converted = await toStorageVersion(resource, { ...draft });
+  return resource.stored?.schema.completed?.(converted) ?? converted;
 }
 
 /** What a client gets to see of what was decided, which itself stays as it is. */
@@ -45,4 +50,20 @@ export const isStoredVersion = (resource: Resource): boolean =>
 /** What a client gets to see of a stored object, which itself stays as it is. */
 export async function shownOf(resource: Resource, object: ApiObject): Promise<ApiObject> {
   return isStoredVersion(resource) ? object : fromStorageVersion(resource, copyJson(object));
+}
+
+/** Gives a draft, in the version that decides, its canonical form: what admission and strategies put into it, or all
+ *  of it if a controller built it. Changes the draft, but nothing that is inside of its
+ *  members. */
+export function completeDraft({ schema }: Resource, draft: ApiObject): void {
+  const form = schema.completed?.(draft) ?? draft;
+  if (form === draft) return;
+  for (const member of Object.keys(draft)) if (!Object.hasOwn(form, member)) delete draft[member];
+  Object.assign(draft, form);
+}
+
+/** A stored object in canonical form: an older release may have stored it in another one. Itself is not changed. */
+export function completedStored(resource: Resource, object: ApiObject): ApiObject {
+  const { schema } = resource.stored ?? resource;
+  return resource.decidesInServed === true ? object : (schema.completed?.(object) ?? object);
 }

@@ -18,14 +18,15 @@ import {
 const isZero = (value: unknown): boolean =>
   value === 0 ||
   value === false ||
+  value === '' ||
   (typeof value === 'object' && value !== null && Object.values(value).every(isZero));
 
-/** Without objects that hold nothing but zeros: protobuf has no word for them that JSON shows. */
+/** Without zeros: protobuf tells them from nothing only where JSON does not show them either. */
 function filled(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(filled);
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).map(([name, member]) => [name, filled(member)] as const);
-  return Object.fromEntries(members.filter(([, member]) => typeof member !== 'object' || !isZero(member)));
+  return Object.fromEntries(members.filter(([, member]) => !isZero(member)));
 }
 
 describe('the form of an answer', () => {

@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer';
 import { formatDuration, parseDuration } from '../../meta/duration.ts';
 import { formatMicroTime, formatTime, parseTimeNanos } from '../../meta/time.ts';
+import { embeddedText } from '../embedded-text.ts';
 import { parseJsonBytes } from '../json-bytes.ts';
 import { SyntaxFault } from '../limits.ts';
 import { ProtobufError } from '../protobuf/error.ts';
@@ -287,7 +288,7 @@ export function createRawCodec(readOther?: ReadEmbedded): ValueCodec {
       const start = writer.beginLength();
       if (value !== undefined) {
         writer.uint32(FIELD_1_BYTES);
-        writer.string(JSON.stringify(value));
+        writer.string(readOther === undefined ? JSON.stringify(value) : embeddedText(value));
       }
       writer.endLength(start);
     },

@@ -87,7 +87,9 @@ function forbidMembers(
   path: string,
 ): void {
   for (const member of members) {
-    if (container[member] !== undefined) faults.forbidden(`${path}.${member}`, reason);
+    const value = container[member];
+    if (value === undefined || (Array.isArray(value) && value.length === 0)) continue;
+    faults.forbidden(`${path}.${member}`, reason);
   }
 }
 
@@ -133,7 +135,10 @@ function validateEphemeralContainers(faults: Faults, context: ListContext): void
       );
     }
     const reason = 'ephemeral containers cannot have it';
-    forbidMembers(faults, container, [...PROBES, 'lifecycle', 'ports', 'resources'], reason, path);
+    forbidMembers(faults, container, [...PROBES, 'lifecycle', 'ports'], reason, path);
+    // Typed clients write the structure itself whatever is in it.
+    const { limits = {}, requests = {} } = container.resources ?? {};
+    if (Object.keys({ ...limits, ...requests }).length > 0) faults.forbidden(`${path}.resources`, reason);
   }
 }
 

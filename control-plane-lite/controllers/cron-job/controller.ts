@@ -1,5 +1,4 @@
 /** Starts jobs when they are due. */
-import { isDeepStrictEqual } from 'node:util';
 import { copyJson } from '#api/codec/copy-json.ts';
 import { asError } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
@@ -15,6 +14,7 @@ import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
 import { createFamily, type Family, refOf } from '../workloads-kit/family.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
 import { isNamespaceEnding } from '../workloads-kit/pod-writer.ts';
+import { sameStatus } from '../workloads-kit/same-status.ts';
 import { writeStatus } from '../workloads-kit/write-status.ts';
 import { type CronPlan, cronFacts, decideCronJob, type StartedJob, startedJob } from './decide.ts';
 
@@ -92,7 +92,7 @@ async function removeJob(
 }
 
 async function writeCronStatus(parts: Parts, owner: Owner, status: CronJobStatus): Promise<void> {
-  if (isDeepStrictEqual(status, typed<CronJob>(owner.cached.object()).status ?? {})) return;
+  if (sameStatus('batch/v1.CronJobStatus', status, typed<CronJob>(owner.cached.object()).status)) return;
   parts.loop.expect(owner.key);
   await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
 }

@@ -1,5 +1,4 @@
 /** Keeps a pod of each DaemonSet on every node where it belongs. The scheduler binds them. */
-import { isDeepStrictEqual } from 'node:util';
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { DaemonSet, DaemonSetStatus } from '#api/schema/gen/apps-v1.ts';
@@ -30,6 +29,7 @@ import {
   type RevisionWriter,
   revisionFacts,
 } from '../workloads-kit/revisions.ts';
+import { sameStatus } from '../workloads-kit/same-status.ts';
 import { slowStart } from '../workloads-kit/slow-start.ts';
 import { writeStatus } from '../workloads-kit/write-status.ts';
 import { type DaemonFacts, type DaemonNode, type DaemonPlan, decideDaemons } from './decide.ts';
@@ -116,7 +116,7 @@ async function execute(parts: Parts, owner: Owner, hash: string, plan: DaemonPla
 }
 
 async function writeDaemonStatus(parts: Parts, owner: Owner, status: DaemonSetStatus): Promise<void> {
-  if (isDeepStrictEqual(status, typed<DaemonSet>(owner.cached.object()).status)) return;
+  if (sameStatus('apps/v1.DaemonSetStatus', status, typed<DaemonSet>(owner.cached.object()).status)) return;
   parts.loop.expect(owner.key);
   await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
 }

@@ -1,5 +1,4 @@
 /** Brings the ReplicaSets of Deployments to their current template. */
-import { isDeepStrictEqual } from 'node:util';
 import { asError } from '#api/kit/clock.ts';
 import type { Deployment, DeploymentStatus, ReplicaSet } from '#api/schema/gen/apps-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
@@ -11,6 +10,7 @@ import { NameTakenError } from '../workloads-kit/name-taken.ts';
 import type { Owner } from '../workloads-kit/owners.ts';
 import { isFinished, type PodFacts } from '../workloads-kit/pod-facts.ts';
 import { isNamespaceEnding } from '../workloads-kit/pod-writer.ts';
+import { sameStatus } from '../workloads-kit/same-status.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { type DeploymentPlan, decideDeployment } from './decide.ts';
 import { createSetWriter, type SetWriter } from './execute.ts';
@@ -118,7 +118,10 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
     nowMs: deps.clock.now(),
   });
   if (!(await executePlan(parts, owner, deployment, plan))) return undefined;
-  if (plan.revision !== undefined || !isDeepStrictEqual(plan.status, deployment.status)) {
+  if (
+    plan.revision !== undefined ||
+    !sameStatus('apps/v1.DeploymentStatus', plan.status, deployment.status)
+  ) {
     await writeStatus(parts, owner, plan.status, plan.revision);
   }
   return plan.recheckMs;

@@ -1,5 +1,4 @@
 /** A Deployment and its ReplicaSets as decisions see them. Pure. */
-import { isDeepStrictEqual } from 'node:util';
 import { resolveAmount } from '#api/meta/int-or-string.ts';
 import { parseTime } from '#api/meta/time.ts';
 import type {
@@ -11,6 +10,7 @@ import type {
 import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
 import type { LabelSelector } from '#api/schema/gen/meta-v1.ts';
 import { CLIENT_SIDE_APPLY, type Vocabulary } from '#api/vocabulary.ts';
+import { sameTemplate as sameForm } from '../workloads-kit/template-form.ts';
 
 type Texts = Readonly<Record<string, string>>;
 
@@ -154,7 +154,7 @@ export function replicaSetFacts({ metadata = {}, spec, status }: ReplicaSet): Re
   };
 }
 
-function withoutHash({ metadata, ...rest }: PodTemplateSpec): unknown {
+function withoutHash({ metadata, ...rest }: PodTemplateSpec): PodTemplateSpec {
   const { labels = {}, ...others } = metadata ?? {};
   const { [HASH_LABEL]: _, ...left } = labels;
   return { ...rest, metadata: { ...others, labels: left } };
@@ -162,7 +162,7 @@ function withoutHash({ metadata, ...rest }: PodTemplateSpec): unknown {
 
 /** Whether two templates are the same, apart from the label that tells versions apart. */
 export const sameTemplate = (left: PodTemplateSpec, right: PodTemplateSpec): boolean =>
-  isDeepStrictEqual(withoutHash(left), withoutHash(right));
+  sameForm(withoutHash(left), withoutHash(right));
 
 export const sum = (
   sets: readonly ReplicaSetFacts[],

@@ -1,5 +1,6 @@
 /** Which ReplicaSet has the current template, which are older, and how revisions are counted. Pure.
  *  Source: upstream's Deployment controller, release 1.24. */
+import { canonicalTemplate } from '../workloads-kit/template-form.ts';
 import { hashWord } from '../workloads-kit/template-hash.ts';
 import {
   byAge,
@@ -91,7 +92,7 @@ export function currentReplicas(deployment: DeploymentFacts, sets: Sets): number
 /** A ReplicaSet for the current template, which is still to be made. */
 export function newCurrent(deployment: DeploymentFacts, sets: Sets, words: Words): ReplicaSetFacts {
   const { name, template, selector, minReadySeconds, status } = deployment;
-  const hash = hashWord(template, status.collisionCount);
+  const hash = hashWord(canonicalTemplate(template), status.collisionCount);
   const metadata = {
     ...template.metadata,
     labels: { ...template.metadata?.labels, [HASH_LABEL]: hash },

@@ -1,5 +1,4 @@
 /** Keeps the status of disruption budgets, on which evictions rely. */
-import { isDeepStrictEqual } from 'node:util';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/schema/gen/policy-v1.ts';
 import type { Resource } from '../../resources/contract.ts';
@@ -10,6 +9,7 @@ import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
 import { createHands, type Hands, refOf } from '../workloads-kit/family.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { sameStatus } from '../workloads-kit/same-status.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { type Budget, type Budgets, followBudgets } from './budgets.ts';
 import {
@@ -82,7 +82,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   const { metadata, status: before } = typed<PodDisruptionBudget>(budget.cached.object());
   const observed = { generation: metadata?.generation ?? 0, before, nowMs: deps.clock.now() };
   const { status, recheckMs } = computeOrFail(parts, budget, observed);
-  if (isDeepStrictEqual(status, before)) return recheckMs;
+  if (sameStatus('policy/v1.PodDisruptionBudgetStatus', status, before)) return recheckMs;
   loop.expect(key);
   const seen = String(budget.cached.revision);
   try {

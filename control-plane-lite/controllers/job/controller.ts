@@ -1,5 +1,4 @@
 /** Runs jobs: makes their pods, counts how they end, and tells when a job is done. */
-import { isDeepStrictEqual } from 'node:util';
 import { asError } from '#api/kit/clock.ts';
 import type { Job, JobStatus } from '#api/schema/gen/batch-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
@@ -11,6 +10,7 @@ import { claimChildren, createFamily, type Family, refOf } from '../workloads-ki
 import type { Owner } from '../workloads-kit/owners.ts';
 import type { PodFacts } from '../workloads-kit/pod-facts.ts';
 import { createPodWriter, isNamespaceEnding, type PodWriter } from '../workloads-kit/pod-writer.ts';
+import { sameStatus } from '../workloads-kit/same-status.ts';
 import { slowStart } from '../workloads-kit/slow-start.ts';
 import { changeObject, writeStatus } from '../workloads-kit/write-status.ts';
 import { decideJob, type JobPlan } from './decide.ts';
@@ -71,7 +71,7 @@ async function writeJobStatus(
   before: JobStatus,
   status: JobStatus,
 ): Promise<void> {
-  if (isDeepStrictEqual(status, before)) return;
+  if (sameStatus('batch/v1.JobStatus', status, before)) return;
   parts.loop.expect(owner.key);
   await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
 }

@@ -1,5 +1,4 @@
 /** Keeps as many pods as ReplicaSets and ReplicationControllers ask for. */
-import { isDeepStrictEqual } from 'node:util';
 import { asError } from '#api/kit/clock.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { ReplicaSet, ReplicaSetStatus } from '#api/schema/gen/apps-v1.ts';
@@ -19,6 +18,7 @@ import {
   type PodWriter,
   podFromTemplate,
 } from '../workloads-kit/pod-writer.ts';
+import { sameStatus } from '../workloads-kit/same-status.ts';
 import { slowStart } from '../workloads-kit/slow-start.ts';
 import { writeStatus } from '../workloads-kit/write-status.ts';
 import {
@@ -167,7 +167,7 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
     { generation: object.metadata.generation ?? 0, conditions: before?.conditions, failure },
     { nowMs, now: formatTime(nowMs) },
   );
-  if (!isDeepStrictEqual(status, before)) {
+  if (!sameStatus('apps/v1.ReplicaSetStatus', status, before)) {
     expect();
     await writeStatus(hands, refOf(resource, owner.cached), owner.uid, status);
   }

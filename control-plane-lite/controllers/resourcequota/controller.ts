@@ -16,6 +16,7 @@ import { followAll } from '../follow-all.ts';
 import { findResource, managerName, type WorkloadDeps } from '../workloads-kit/deps.ts';
 import { refOf } from '../workloads-kit/family.ts';
 import { createKeyLoop, type KeyLoop } from '../workloads-kit/run-keys.ts';
+import { sameStatus } from '../workloads-kit/same-status.ts';
 import { changeObject } from '../workloads-kit/write-status.ts';
 import { type Counted, quotaStatus } from './decide.ts';
 
@@ -99,7 +100,8 @@ async function visit(parts: Parts, key: string): Promise<number | undefined> {
   const counted = await countAll(parts, cached.namespace, quota);
   const promised = notCounted(pending, counted);
   const status = quotaStatus(quota, counted, deps.vocabulary, deps.clock.now(), promised);
-  if (isDeepStrictEqual(status, quota.status)) return pending.length === 0 ? RECOUNT_MS : SETTLE_MS;
+  if (sameStatus('core/v1.ResourceQuotaStatus', status, quota.status))
+    return pending.length === 0 ? RECOUNT_MS : SETTLE_MS;
   loop.expect(key);
   const { uid = '', resourceVersion } = object.metadata;
   const caller = controllerCaller('resourcequota-controller', signal);

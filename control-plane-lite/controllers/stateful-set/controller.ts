@@ -1,10 +1,9 @@
 /** Keeps the pods of StatefulSets: each with a name of its own, made and replaced in order. */
-import { isDeepStrictEqual } from 'node:util';
 import { resolveAmount } from '#api/meta/int-or-string.ts';
 import type { StatefulSet, StatefulSetSpec, StatefulSetStatus } from '#api/schema/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject, Resource } from '../../resources/contract.ts';
-import { isMembers, typed } from '../../resources/view.ts';
+import { typed } from '../../resources/view.ts';
 import { type Children, createChildren } from '../workloads-kit/children.ts';
 import { controllerReference } from '../workloads-kit/claim.ts';
 import { findResource, type WorkloadDeps } from '../workloads-kit/deps.ts';
@@ -22,6 +21,8 @@ import {
   type RevisionWriter,
   revisionFacts,
 } from '../workloads-kit/revisions.ts';
+import { sameStatus } from '../workloads-kit/same-status.ts';
+import { templateOfData } from '../workloads-kit/template-form.ts';
 import { changeObject, writeStatus } from '../workloads-kit/write-status.ts';
 import { createStatefulClaims, type StatefulClaims } from './claims.ts';
 import {
@@ -68,14 +69,8 @@ function factsOf(object: ApiObject, gates: ReadonlySet<string>): StatefulFacts {
 }
 
 /** The template that a version holds. */
-function templateOf(revision: RevisionFacts | undefined, fallback: PodTemplateSpec): PodTemplateSpec {
-  const data = revision?.cached.object()['data'];
-  const spec = isMembers(data) ? data['spec'] : undefined;
-  const held = isMembers(spec) ? spec['template'] : undefined;
-  if (!isMembers(held)) return fallback;
-  const { $patch: _, ...template } = held;
-  return template;
-}
+const templateOf = (revision: RevisionFacts | undefined, fallback: PodTemplateSpec): PodTemplateSpec =>
+  templateOfData(revision?.cached.object()['data']) ?? fallback;
 
 interface History {
   readonly versions: Versions;
@@ -83,7 +78,8 @@ interface History {
 }
 
 async function writeSetStatus(parts: Parts, owner: Owner, status: StatefulSetStatus): Promise<void> {
-  if (isDeepStrictEqual(status, typed<StatefulSet>(owner.cached.object()).status)) return;
+  if (sameStatus('apps/v1.StatefulSetStatus', status, typed<StatefulSet>(owner.cached.object()).status))
+    return;
   parts.loop.expect(owner.key);
   await writeStatus(parts.hands, refOf(parts.resource, owner.cached), owner.uid, status);
 }

@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { childFacts } from './children.ts';
 import { cachedOf } from './kit.fixture.ts';
-import {
-  decideRevision,
-  outdatedRevisions,
-  REVISION_LABEL,
-  type RevisionFacts,
-  revisionData,
-} from './revisions.ts';
+import { decideRevision, outdatedRevisions, REVISION_LABEL, type RevisionFacts } from './revisions.ts';
+import { revisionData } from './template-form.ts';
 
 const template = (image: string): object => ({ spec: { containers: [{ name: 'main', image }] } });
 

@@ -1,7 +1,5 @@
 /** The versions of the template of a DaemonSet or StatefulSet, kept as ControllerRevisions: which is the current one,
  *  what has to be made, which may go. The decisions are pure. Source: upstream's controller history, release 1.24. */
-import { isDeepStrictEqual } from 'node:util';
-import { copyJson } from '#api/codec/copy-json.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { ControllerRevision } from '#api/schema/gen/apps-v1.ts';
 import type { PodTemplateSpec } from '#api/schema/gen/core-v1.ts';
@@ -13,7 +11,8 @@ import { type Child, childFacts } from './children.ts';
 import { controllerReference } from './claim.ts';
 import type { Hands } from './family.ts';
 import { NameTakenError } from './name-taken.ts';
-import { hashWord } from './template-hash.ts';
+import { holdsTemplate, revisionData } from './template-form.ts';
+import { revisionWord } from './template-hash.ts';
 import { changeObject } from './write-status.ts';
 
 /** Label of pods and ControllerRevisions that tells the version. */
@@ -26,11 +25,6 @@ export interface RevisionFacts extends Child {
 export const revisionFacts = (cached: CachedObject): RevisionFacts => ({
   ...childFacts(cached),
   revision: typed<ControllerRevision>(cached.object()).revision,
-});
-
-/** What a ControllerRevision holds: a patch that brings its template back. */
-export const revisionData = (template: PodTemplateSpec): object => ({
-  spec: { template: { ...template, $patch: 'replace' } },
 });
 
 const dataOf = ({ cached }: RevisionFacts): unknown => typed<ControllerRevision>(cached.object()).data;
@@ -51,12 +45,15 @@ export function decideRevision(
   revisions: readonly RevisionFacts[],
   collisionCount: number | undefined,
 ): RevisionStep {
-  const data = revisionData(template);
   const sorted = revisions.toSorted(byRevision);
-  const found = sorted.findLast((each) => isDeepStrictEqual(dataOf(each), data));
+  const found = sorted.findLast((each) => holdsTemplate(dataOf(each), template));
   const newest = Math.max(0, ...sorted.filter((each) => each !== found).map(({ revision }) => revision));
   if (found === undefined)
-    return { kind: 'create', hash: hashWord(data, collisionCount), revision: newest + 1 };
+    return {
+      kind: 'create',
+      hash: revisionWord(revisionData(template), collisionCount),
+      revision: newest + 1,
+    };
   return found.revision > newest ? { kind: 'keep', found } : { kind: 'raise', found, revision: newest + 1 };
 }
 
@@ -109,7 +106,7 @@ function newRevision(
       ...(annotations === undefined ? {} : { annotations: { ...annotations } }),
       ownerReferences: [controllerReference(owners, owner)],
     },
-    data: copyJson(revisionData(template)),
+    data: revisionData(template),
     revision,
   };
 }
@@ -130,7 +127,7 @@ async function create(
     if (!(thrown instanceof StatusError && thrown.reason === 'AlreadyExists')) throw thrown;
     const found = (await verbs.get(ref)).object();
     const ours = found.metadata.ownerReferences?.some(({ uid }) => uid === owner.metadata.uid) === true;
-    const same = isDeepStrictEqual(typed<ControllerRevision>(found).data, revisionData(template));
+    const same = holdsTemplate(typed<ControllerRevision>(found).data, template);
     if (!ours || !same) throw new NameTakenError(`ControllerRevision ${name}`, thrown);
   }
   return { name, hash: step.hash };

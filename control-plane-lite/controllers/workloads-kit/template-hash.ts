@@ -1,4 +1,5 @@
 /** Names for the versions of a template: the same template has the same name, on every server. Pure. */
+import { embeddedText } from '#api/codec/embedded-text.ts';
 import { isMembers } from '../../resources/view.ts';
 
 /** As in generated names: no vowels, nothing that is easily misread. */
@@ -23,8 +24,20 @@ function fnv32(text: string): number {
   return hash;
 }
 
-/** A short word for the value; `collisions` gives another one for the same value. */
-export function hashWord(value: unknown, collisions?: number): string {
-  const text = `${canonical(value)}${collisions === undefined ? '' : `#${collisions}`}`;
-  return String(fnv32(text)).replace(/\d/g, (digit) => ALPHABET[digit.charCodeAt(0) % ALPHABET.length] ?? '');
+/** The other way round: multiplied first. */
+function fnv32First(text: string): number {
+  let hash = FNV_OFFSET;
+  for (const byte of Buffer.from(text)) hash = (Math.imul(hash, FNV_PRIME) ^ byte) >>> 0;
+  return hash;
 }
+
+const wordOf = (hash: number): string =>
+  String(hash).replace(/\d/g, (digit) => ALPHABET[digit.charCodeAt(0) % ALPHABET.length] ?? '');
+
+/** A short word for the value; `collisions` gives another one for the same value. */
+export const hashWord = (value: unknown, collisions?: number): string =>
+  wordOf(fnv32(`${canonical(value)}${collisions === undefined ? '' : `#${collisions}`}`));
+
+/** The word that upstream's StatefulSet controller makes of the data of a ControllerRevision. */
+export const revisionWord = (data: unknown, collisions = 0): string =>
+  wordOf(fnv32First(`${embeddedText(data)}${collisions}`));

@@ -1,0 +1,98 @@
+/** The canonical form of API objects that no client sent: those that controllers build, and those that were stored
+ *  before the form was what it is. The decoder gives it to all others. Shares what is canonical already; never changes
+ *  its input, of which it keeps members that the type does not have. Pure. */
+import { setMember } from '../codec/set-member.ts';
+import type { Vocabulary } from '../vocabulary.ts';
+import { isEmptyValue, planOf, type StructPlan, type ValuePlan, zeroValue } from './decode-plan.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function complete(plan: ValuePlan, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  switch (plan.kind) {
+    case 'struct':
+      return isObject(value) ? completeStruct(plan, value) : value;
+    case 'list':
+      return Array.isArray(value) ? completeList(plan.element, value) : value;
+    case 'map':
+      return isObject(value) ? completeMap(plan.element, value) : value;
+    case 'scalar':
+    case 'special':
+      return value;
+    default:
+      return plan satisfies never;
+  }
+}
+
+function completeStruct(plan: StructPlan, value: JsonObject): JsonObject {
+  let changed: Record<string, unknown> | undefined;
+  for (const name in value) {
+    const member = plan.members.get(name);
+    const given = value[name];
+    if (member === undefined || given === undefined) continue;
+    if (given === null || (member.omitEmpty && isEmptyValue(given))) {
+      changed ??= { ...value };
+      changed[name] = undefined;
+      continue;
+    }
+    if (typeof given !== 'object') continue;
+    const completed = complete(member.value, given);
+    if (completed === given) continue;
+    changed ??= { ...value };
+    changed[name] = completed;
+  }
+  for (const member of plan.present) {
+    const given = (changed ?? value)[member.name];
+    if (given !== undefined) continue;
+    const zero = zeroValue(member.value, true);
+    if (zero === undefined) continue;
+    changed ??= { ...value };
+    changed[member.name] = zero;
+  }
+  return changed === undefined ? value : inOrder(plan, changed);
+}
+
+/** Members of the type in their order, then those that it does not have. */
+function inOrder(plan: StructPlan, object: JsonObject): JsonObject {
+  const result: Record<string, unknown> = {};
+  for (const name of plan.members.keys()) if (object[name] !== undefined) result[name] = object[name];
+  for (const name of Object.keys(object)) {
+    if (!plan.members.has(name)) setMember(result, name, object[name]);
+  }
+  return result;
+}
+
+function completeList(element: ValuePlan, items: readonly unknown[]): readonly unknown[] {
+  let changed: unknown[] | undefined;
+  for (let index = 0; index < items.length; index += 1) {
+    const item = items[index];
+    const completed = complete(element, item);
+    if (completed === item) continue;
+    changed ??= [...items];
+    changed[index] = completed;
+  }
+  return changed ?? items;
+}
+
+function completeMap(element: ValuePlan, map: JsonObject): JsonObject {
+  if (element.kind === 'scalar') return map;
+  const result: Record<string, unknown> = {};
+  let changed = false;
+  for (const key of Object.keys(map)) {
+    const completed = complete(element, map[key]);
+    changed ||= completed !== map[key];
+    setMember(result, key, completed);
+  }
+  return changed ? result : map;
+}
+
+/** The value in canonical form: itself if it is, else a new one that shares what can be shared. Times, quantities
+ *  and the like stay as they are.
+ *  @throws UnknownTypeError */
+export function completed<T>(typeRef: string, value: T, vocabulary: Vocabulary): T {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- of the same type, with its empty members
+  return complete(planOf(typeRef, vocabulary), value) as T;
+}

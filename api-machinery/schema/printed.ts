@@ -1,0 +1,57 @@
+/** What upstream's types print of an object, in their order: members that hold nothing but have no omitempty are there,
+ *  lists, times and pointers among them as null. For texts that others compare byte by byte. Pure. */
+import type { Vocabulary } from '../vocabulary.ts';
+import {
+  isEmptyValue,
+  type MemberPlan,
+  planOf,
+  type StructPlan,
+  type ValuePlan,
+  zeroValue,
+} from './decode-plan.ts';
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function print(plan: ValuePlan, value: unknown): unknown {
+  switch (plan.kind) {
+    case 'struct':
+      return isObject(value) ? printStruct(plan, value) : value;
+    case 'list':
+      return Array.isArray(value) ? value.map((item) => print(plan.element, item)) : value;
+    case 'map':
+      return isObject(value)
+        ? Object.fromEntries(Object.entries(value).map(([key, item]) => [key, print(plan.element, item)]))
+        : value;
+    case 'scalar':
+    case 'special':
+      return value;
+    default:
+      return plan satisfies never;
+  }
+}
+
+function printStruct(plan: StructPlan, value: JsonObject): JsonObject {
+  const result: Record<string, unknown> = {};
+  for (const member of plan.members.values()) {
+    const printed = printMember(member, value[member.name]);
+    if (printed !== undefined) result[member.name] = printed;
+  }
+  return result;
+}
+
+function printMember({ value: plan, omitEmpty, present, nullable }: MemberPlan, given: unknown): unknown {
+  const isAbsent = given === undefined || given === null;
+  // An empty list is none once it has been stored.
+  if (nullable && (isAbsent || (plan.kind !== 'struct' && isEmptyValue(given)))) return null;
+  if (isAbsent) return present ? print(plan, zeroValue(plan, true)) : undefined;
+  return omitEmpty && isEmptyValue(given) ? undefined : print(plan, given);
+}
+
+/** The value as upstream's type of that name prints it; members that the type does not have are left out.
+ *  @throws UnknownTypeError */
+export function printedForm(typeRef: string, value: unknown, vocabulary: Vocabulary): unknown {
+  return print(planOf(typeRef, vocabulary), value);
+}
