@@ -145,6 +145,10 @@ The file is YAML or JSON, one document of kind \`${configKind}\` in \`${configAp
 which is accepted everywhere. Relative paths in flags start at the working directory, those in the file at the
 directory of the file.
 
+Files that upstream's installer wrote start the agent as they stand: in the file, a zero stands for the default wherever
+upstream takes it so, and fields and feature gates of other releases (1.20 to 1.33) are ignored with one warning that
+names them.
+
 | Type | As a flag | In the file |
 |---|---|---|
 | bool | \`--x\`, \`--x=false\` | \`true\`, \`false\` |

@@ -4,6 +4,13 @@ import { dirname, isAbsolute, resolve } from 'node:path';
 import { parseDocuments } from '#api/codec/documents.ts';
 import { canonicalApiVersion, UPSTREAM_CONFIG_KIND, VOCABULARIES } from '#api/vocabulary.ts';
 import { type ConfigError, placeFault } from './errors.ts';
+import {
+  isEmptyDefault,
+  isLaterValue,
+  isOtherGate,
+  laterField,
+  otherReleaseWarning,
+} from './other-releases.ts';
 import type { ConfigValue } from './reader.ts';
 import type { Setting } from './setting.ts';
 import { nearest } from './suggest.ts';
@@ -28,6 +35,8 @@ export interface FileValues {
   /** Keys of settings whose field has a fault. */
   readonly faulty: ReadonlySet<string>;
   readonly errors: readonly ConfigError[];
+  /** What the file holds of other releases. */
+  readonly warnings: readonly string[];
 }
 
 const FILE_SETTINGS = SETTINGS.filter(({ inFile }) => inFile === true);
@@ -81,18 +90,22 @@ interface Leaf {
 
 interface Walk {
   readonly leaves: readonly Leaf[];
+  /** Fields of later releases. */
+  readonly later: readonly string[];
   readonly errors: readonly ConfigError[];
 }
 
 /** Finds the fields below a mapping. A field that is null counts as not given. */
 function walk(mapping: Readonly<Record<string, unknown>>, prefix: string): Walk {
   const leaves: Leaf[] = [];
+  const later: string[] = [];
   const errors: ConfigError[] = [];
   for (const [name, raw] of Object.entries(mapping)) {
     const path = prefix === '' ? name : `${prefix}.${name}`;
     const setting = SETTING_BY_KEY.get(canonicalField(path));
     if (setting?.inFile === true) {
-      if (raw !== null) leaves.push({ setting, path, raw });
+      if (isLaterValue(setting.key, raw)) later.push(path);
+      else if (raw !== null && !isEmptyDefault(setting.key, raw)) leaves.push({ setting, path, raw });
     } else if (SECTIONS.has(path)) {
       const below = asMapping(raw);
       if (below === undefined && raw !== null) {
@@ -101,10 +114,24 @@ function walk(mapping: Readonly<Record<string, unknown>>, prefix: string): Walk 
       }
       const found = walk(below ?? {}, path);
       leaves.push(...found.leaves);
+      later.push(...found.later);
       errors.push(...found.errors);
-    } else errors.push(unknownField(path));
+    } else if (laterField(path) !== undefined) later.push(path);
+    else errors.push(unknownField(path));
   }
-  return { leaves, errors };
+  return { leaves, later, errors };
+}
+
+const GATES_KEY = 'featureGates';
+
+const otherGates = (fields: Readonly<Record<string, unknown>>): readonly string[] =>
+  Object.keys(asMapping(fields[GATES_KEY]) ?? {}).filter(isOtherGate);
+
+function withoutOtherGates(leaf: Leaf): Leaf {
+  const gates = leaf.setting.key === GATES_KEY ? asMapping(leaf.raw) : undefined;
+  if (gates === undefined) return leaf;
+  const ours = Object.entries(gates).filter(([name]) => !isOtherGate(name));
+  return { ...leaf, raw: Object.fromEntries(ours) };
 }
 
 function absolute(setting: Setting, value: ConfigValue, file: string): ConfigValue {
@@ -113,7 +140,7 @@ function absolute(setting: Setting, value: ConfigValue, file: string): ConfigVal
   return { shape: 'text', value: resolve(dirname(file), value.value) };
 }
 
-function readLeaves(file: string, leaves: readonly Leaf[]): FileValues {
+function readLeaves(file: string, leaves: readonly Leaf[]): Omit<FileValues, 'warnings'> {
   const values = new Map<string, FileValue>();
   const faulty = new Set<string>();
   const errors: ConfigError[] = [];
@@ -138,6 +165,7 @@ export function readConfigFile(text: string | Uint8Array, file: string): FileVal
     file,
     values: new Map(),
     faulty: new Set(),
+    warnings: [],
     errors: errors.map((error) => ({ ...error, file })),
   });
   const documents = parseDocuments(text, { maxBytes: MAX_FILE_BYTES });
@@ -158,7 +186,9 @@ export function readConfigFile(text: string | Uint8Array, file: string): FileVal
   }
   const { kind: _kind, apiVersion: _apiVersion, ...fields } = root;
   const found = walk(fields, '');
-  const read = readLeaves(file, found.leaves);
+  const gates = otherGates(fields);
+  const read = readLeaves(file, found.leaves.map(withoutOtherGates));
+  const warning = otherReleaseWarning(file, found.later, gates);
   const own = none([...faults, ...checkType(root), ...found.errors]).errors;
-  return { ...read, errors: [...own, ...read.errors] };
+  return { ...read, errors: [...own, ...read.errors], warnings: warning === undefined ? [] : [warning] };
 }

@@ -118,11 +118,7 @@ export async function loadConfig(argv: readonly string[], deps: LoadConfigDeps):
   // A value that was refused is not in the configuration, so rules about it would speak of its default.
   const faults = validateConfig(config).filter(({ settings }) => !settings.some((key) => faulty.has(key)));
   const errors = [...flags.errors, ...fileErrors, ...faults.map((fault) => placeConfigFault(fault, origins))];
-  if (errors.length > 0) return { kind: 'error', errors, warnings: flags.warnings };
-  return {
-    kind: 'ok',
-    config,
-    origins,
-    warnings: [...flags.warnings, ...inVainWarnings(config, origins)],
-  };
+  const warnings = [...flags.warnings, ...(file?.warnings ?? [])];
+  if (errors.length > 0) return { kind: 'error', errors, warnings };
+  return { kind: 'ok', config, origins, warnings: [...warnings, ...inVainWarnings(config, origins)] };
 }
