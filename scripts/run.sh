@@ -3,6 +3,8 @@
 # and the Debian packages, and says so.
 #   sh scripts/run.sh start [-- options of the demo]
 #   sh scripts/run.sh test [words]     with words, only the tests whose files match them
+#   sh scripts/run.sh test:machines    the tests in emulated machines, which have a kernel of their own
+#   sh scripts/run.sh test:all         both
 set -eu
 cd "$(dirname "$0")/.."
 root=$PWD
@@ -104,51 +106,65 @@ script() {
   sh -c "$(node -p 'require("./package.json").scripts[process.argv[1]]' "$1")"
 }
 
+usual_steps() {
+  step 'format' script check:format
+  step 'lint' script check:lint
+  step 'types' script check:types
+  step 'wording' script check:wording
+  step 'generated files' script gen:check
+  step 'unit tests' script test:unit
+  step 'node tests (real containerd)' script test:node
+  step 'end-to-end tests' script e2e
+}
+
+machine_steps() {
+  step 'tests in emulated machines' vitest run --project vm
+}
+
+# run_tests MODE [words]
 run_tests() {
+  selection=$1
+  shift
   started=$(date +%s)
   if [ $# -gt 0 ]; then
     step "tests matching: $*" vitest run --project unit --project node --project vm --project e2e "$@"
   else
-    # What the last step boots is built meanwhile, with what the others leave of the processors, and with mounts that
-    # they don't see.
-    unshare --mount nice -n 19 node e2e/prepare.ts </dev/null &
-    preparation=$!
-    step 'format' script check:format
-    step 'lint' script check:lint
-    step 'types' script check:types
-    step 'wording' script check:wording
-    step 'generated files' script gen:check
-    step 'unit tests' script test:unit
-    step 'node tests (real containerd)' script test:node
-    # A build that failed is tried again by the tests, which say why.
-    wait "$preparation" || true
-    step 'end-to-end tests' script e2e
+    case $selection in
+      test) usual_steps ;;
+      test:machines) machine_steps ;;
+      test:all)
+        usual_steps
+        machine_steps
+        ;;
+    esac
   fi
   took=$(($(date +%s) - started))
   if [ -n "$failed" ]; then
-    printf '\nnpm test: FAILED after %s s: %s\n' "$took" "${failed#, }"
+    printf '\nnpm %s: FAILED after %s s: %s\n' "$selection" "$took" "${failed#, }"
     exit 1
   fi
-  printf '\nnpm test: passed, steps: %s, in %s s\n' "$steps" "$took"
+  printf '\nnpm %s: passed, steps: %s, in %s s\n' "$selection" "$steps" "$took"
 }
 
 main() {
   mode=${1:-}
   case $mode in
-    start | test) ;;
+    start) packages=start ;;
+    test | test:machines | test:all) packages=test ;;
     *)
-      echo 'usage: sh scripts/run.sh start|test [arguments]' >&2
+      echo 'usage: sh scripts/run.sh start|test|test:machines|test:all [arguments]' >&2
       exit 2
       ;;
   esac
   is_root || command -v sudo >/dev/null 2>&1 || fail "running pods needs root: run this as root, or install sudo"
-  as_root sh scripts/packages.sh "$mode"
+  as_root sh scripts/packages.sh "$packages"
   install_node_modules
   continue_as_root "$@"
   shift
   PATH=$root/node_modules/.bin:$PATH
   export PATH
-  if [ "$mode" = test ]; then run_tests "$@"; else exec node agent/demo/main.ts "$@"; fi
+  if [ "$mode" = start ]; then exec node agent/demo/main.ts "$@"; fi
+  run_tests "$mode" "$@"
 }
 
 main "$@"
