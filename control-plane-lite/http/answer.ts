@@ -5,7 +5,7 @@ import { StatusError } from '#api/meta/status-error.ts';
 import { discardBody } from './body.ts';
 import type { ApiResponse, BytesResponse, RawResponse } from './contract.ts';
 import { ClientGoneError } from './exchange.ts';
-import type { Passage } from './passage.ts';
+import { closeRecord, type Passage } from './passage.ts';
 import type { RequestState } from './request-state.ts';
 import { writeBytes } from './respond.ts';
 import { type EncodeStatus, statusResponse } from './status-response.ts';
@@ -22,14 +22,14 @@ export interface AnswerDeps {
 const CLIENT_GONE = 499;
 
 async function answerBytes(deps: AnswerDeps, passage: Passage, response: BytesResponse): Promise<void> {
-  const { state, record } = passage;
+  const { state } = passage;
   const { body } = state.exchange;
   const written = writeBytes(state, response, deps.clock);
   if (written !== undefined) await written;
   if (body !== undefined && state.bodyBytes === undefined) {
     discardBody(body, deps.clock, () => state.exchange.destroy());
   }
-  record?.complete(response);
+  closeRecord(passage, response);
 }
 
 async function answerRaw(passage: Passage, response: RawResponse): Promise<void> {
@@ -40,7 +40,7 @@ async function answerRaw(passage: Passage, response: RawResponse): Promise<void>
   passage.record?.started();
   if (!exchange.closed) await closed;
   passage.state.status = raw.kind === 'plain' ? raw.reply.statusCode : 101;
-  passage.record?.complete(undefined);
+  closeRecord(passage, undefined);
 }
 
 /** Resolves when the answer is out, for streams when they are over. */
@@ -52,7 +52,7 @@ export async function answer(deps: AnswerDeps, passage: Passage, response: ApiRe
       const over = deps.streamer(passage.state, response);
       passage.record?.started();
       await over;
-      return passage.record?.complete(undefined);
+      return closeRecord(passage, undefined);
     }
     case 'raw':
       return answerRaw(passage, response);
@@ -80,12 +80,12 @@ export async function answerFailure(deps: AnswerDeps, passage: Passage, error: E
   if (exchange.closed || error instanceof ClientGoneError) {
     state.status = CLIENT_GONE;
     exchange.destroy();
-    return passage.record?.complete(undefined);
+    return closeRecord(passage, undefined);
   }
   const failure = statusErrorOf(deps.log, state, error);
   if (exchange.begun) {
     exchange.destroy();
-    return passage.record?.complete(undefined);
+    return closeRecord(passage, undefined);
   }
   return answerBytes(deps, passage, statusResponse(failure, state.headers.accept, deps.encodeStatus));
 }

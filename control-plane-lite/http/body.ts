@@ -1,4 +1,5 @@
 /** Reads whole request bodies, within a limit that also holds for what a compressed body grows to. */
+import { IncomingMessage } from 'node:http';
 import type { Readable } from 'node:stream';
 import type { InputType } from 'node:zlib';
 import { asError, type Clock } from '#api/kit/clock.ts';
@@ -104,8 +105,15 @@ export function discardBody(source: Readable, clock: Clock, cut: () => void): vo
   if (source.readableEnded || source.destroyed) return;
   let left = DISCARD_BYTES;
   const timer = clock.setTimer(cut, DISCARD_MS);
-  source.once('end', () => timer.cancel());
-  source.once('close', () => timer.cancel());
+  // A message of HTTP/1.1 that has been answered is not told of the end of its connection.
+  const connection = source instanceof IncomingMessage ? source.socket : undefined;
+  const stop = (): void => {
+    timer.cancel();
+    connection?.off('close', stop);
+  };
+  source.once('end', stop);
+  source.once('close', stop);
+  connection?.once('close', stop);
   source.on('data', (chunk: Buffer) => {
     left -= chunk.length;
     if (left < 0) cut();

@@ -102,6 +102,8 @@ export type RawExchange =
       readonly message: IncomingMessage;
       readonly socket: Duplex;
       readonly head: Buffer;
+      /** To be called when the other protocol begins: until then a client that ends its side has left. */
+      readonly begun: () => void;
     }
   | {
       readonly kind: 'plain';

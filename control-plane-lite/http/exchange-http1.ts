@@ -139,11 +139,14 @@ export class UpgradeExchange implements Exchange {
   #reply: ServerResponse | undefined;
 
   constructor(message: IncomingMessage, socket: Duplex, head: Buffer, connection: ConnectionInfo) {
-    this.upgrade = { message, socket, head };
+    const leave = (): void => void socket.destroy();
+    this.upgrade = { message, socket, head, begun: () => void socket.off('end', leave) };
     this.connection = connection;
     this.#writtenBefore = this.#written();
-    // Whoever takes the socket listens for itself; until then a reset is only the client's leaving.
+    // Whoever takes the socket listens for itself; until then a reset is only the client's leaving, and so is the end
+    // of its side, as for any other request.
     socket.on('error', ignore);
+    socket.once('end', leave);
   }
 
   get method(): string {

@@ -9,6 +9,9 @@ export interface Upgrade {
   readonly message: IncomingMessage;
   readonly socket: Duplex;
   readonly head: Buffer;
+  /** To be called when the other protocol begins. Until then a client that ends its side has left, as with any other
+   *  request; from then on that is for the other protocol to judge. */
+  readonly begun: () => void;
 }
 
 export interface Exchange {

@@ -3,6 +3,7 @@
  *  the last work on the request has ended and it has been answered, whichever comes later and however either ends. So
  *  no step has to undo anything. */
 import type { Auditor, AuditRecord } from './audit/auditor.ts';
+import type { BytesResponse } from './contract.ts';
 import type { InFlight, RequestKind } from './in-flight.ts';
 import type { RequestMetrics } from './request-metrics.ts';
 import type { RequestState } from './request-state.ts';
@@ -14,6 +15,7 @@ export interface Passage {
   /** Takes it out of the count of such requests. */
   endLong: (() => void) | undefined;
   seat: RequestKind | undefined;
+  /** While it is open. */
   record: AuditRecord | undefined;
   /** Whether the audit log knows of the request, be it only as one that is not to be recorded. */
   recorded: boolean;
@@ -52,6 +54,13 @@ export function openRecord(passage: Passage, audit: Auditor | undefined): void {
 const NEVER_WAITING = 'system:masters';
 const READING: ReadonlySet<string> = new Set(['get', 'list', 'watch', 'head', 'options']);
 const HEALTH = /^\/(?:healthz|livez|readyz)(?:\/|$)/;
+
+/** Closes the audit record, once: with the answer, or without where there was none to its end. */
+export function closeRecord(passage: Passage, response: BytesResponse | undefined): void {
+  const { record } = passage;
+  passage.record = undefined;
+  record?.complete(response);
+}
 
 /** Takes the seat that a request needs, if it needs one; a promise if it has to be waited for.
  *  The promise rejects with a StatusError TooManyRequests.

@@ -7,7 +7,7 @@ import { type AnswerDeps, answer, answerFailure } from './answer.ts';
 import type { ApiResponse } from './contract.ts';
 import { ClientGoneError, type Exchange } from './exchange.ts';
 import { type HandleDeps, handle } from './handle.ts';
-import { createPassage, endPassage, openRecord, type Passage } from './passage.ts';
+import { closeRecord, createPassage, endPassage, openRecord, type Passage } from './passage.ts';
 import { auditId } from './request-id.ts';
 import { parseRequestInfo, splitTarget } from './request-info.ts';
 import { RequestState } from './request-state.ts';
@@ -72,6 +72,8 @@ export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pi
       // Whatever was begun for an answer that will not be given hears of it.
       passage.state.abort(error);
       await answerFailure(deps, passage, error);
+    } finally {
+      closeRecord(passage, undefined);
     }
   }
 
@@ -104,6 +106,7 @@ export function createPipeline(deps: PipelineDeps, options: PipelineOptions): Pi
       (error: unknown) => {
         log.error({ err: asError(error), auditID: state.id }, 'Answering failed');
         exchange.destroy();
+        state.abort(asError(error));
         finish(passage);
       },
     );

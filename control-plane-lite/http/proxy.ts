@@ -188,6 +188,7 @@ async function runUpgrade(
     raw.socket.write(formatHead(answer.response, request.id), 'latin1');
     if (answer.head.length > 0) raw.socket.write(answer.head);
     if (raw.head.length > 0) answer.socket.write(raw.head);
+    raw.begun();
     return splice(raw.socket, answer.socket);
   }
   const { response } = answer;

@@ -17,7 +17,7 @@ import {
   type ListenerOptions,
   type ServingCertificate,
 } from './listener.ts';
-import { createPipeline } from './pipeline.ts';
+import { createPipeline, type PipelineDeps } from './pipeline.ts';
 import { createRequestMetrics } from './request-metrics.ts';
 import { createRouter } from './router.ts';
 import { createSideBySide } from './side-by-side.ts';
@@ -65,7 +65,8 @@ export interface ApiServer {
   readonly activeRequests: number;
 }
 
-export function createApiServer(deps: ApiServerDeps, options: ApiServerOptions): ApiServer {
+/** Everything that a request's way through the server is made of. */
+export function pipelineParts(deps: ApiServerDeps, options: ApiServerOptions): PipelineDeps {
   const { clock } = deps;
   const domain = deps.vocabulary.apiGroupDomain;
   const inFlight = createInFlight({ clock }, options.inFlight);
@@ -75,22 +76,24 @@ export function createApiServer(deps: ApiServerDeps, options: ApiServerOptions):
     isServed: deps.isServed ?? (() => false),
     domain,
   });
-  const pipeline = createPipeline(
-    {
-      ...deps,
-      sideBySide: createSideBySide(setImmediate),
-      inFlight,
-      metrics,
-      router: createRouter(deps.routes),
-      encodeStatus: deps.encodeStatus ?? encodeStatusAsJson,
-      streamer: createStreamer({ clock }, { ...options.streams, domain }),
-      domain,
-    },
-    {
-      requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
-      bodyLimitBytes: options.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES,
-    },
-  );
+  return {
+    ...deps,
+    sideBySide: createSideBySide(setImmediate),
+    inFlight,
+    metrics,
+    router: createRouter(deps.routes),
+    encodeStatus: deps.encodeStatus ?? encodeStatusAsJson,
+    streamer: createStreamer({ clock }, { ...options.streams, domain }),
+    domain,
+  };
+}
+
+export function createApiServer(deps: ApiServerDeps, options: ApiServerOptions): ApiServer {
+  const { clock } = deps;
+  const pipeline = createPipeline(pipelineParts(deps, options), {
+    requestTimeoutMs: options.requestTimeoutMs ?? 60_000,
+    bodyLimitBytes: options.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES,
+  });
   const listener = createListener(
     {
       serve: (exchange) => pipeline.serve(exchange),

@@ -143,7 +143,8 @@ export function createStreamer(deps: { readonly clock: Clock }, options: Streame
   }
 
   return async (state, response) => {
-    if (state.exchange.upgrade === undefined) {
+    const { exchange } = state;
+    if (exchange.upgrade === undefined) {
       state.status = 200;
       if (state.method !== 'HEAD') {
         const stream = await gzipFor(state, response);
@@ -157,8 +158,7 @@ export function createStreamer(deps: { readonly clock: Clock }, options: Streame
     if (response.webSocket === undefined || state.headers.upgrade?.toLowerCase() !== 'websocket') {
       throw new StatusError('BadRequest', 'this request offers no change of protocol to what was asked for');
     }
-    const { upgrade } = state.exchange;
-    const channel = await acceptWebSocket(upgrade, {
+    const channel = await acceptWebSocket(exchange.upgrade, {
       binary: response.webSocket.binary,
       domain: options.domain,
       headers: [`Audit-Id: ${state.id}`],

@@ -48,7 +48,7 @@ export async function acceptWebSocket(
   options: WebSocketOptions,
 ): Promise<Channel | undefined> {
   const { WebSocketServer } = await import('ws');
-  const { message, socket, head } = upgrade;
+  const { message, socket, head, begun } = upgrade;
   if (socket.destroyed) return undefined;
   const offered = readSubprotocols(message.headers['sec-websocket-protocol'], options.domain).protocols;
   const server = new WebSocketServer({
@@ -62,6 +62,7 @@ export async function acceptWebSocket(
     const refused = (): void => resolve(undefined);
     socket.once('close', refused);
     server.handleUpgrade(message, socket, head, (client) => {
+      begun();
       socket.off('close', refused);
       const form = frameForm(client.protocol, options);
       client.on('error', () => client.terminate());

@@ -8,7 +8,7 @@ const LARGEST_MESSAGE = 4 * 1024 * 1024;
 
 /** `undefined`: the handshake was no sound one and was answered so, or the client is gone. */
 export async function acceptClient(
-  { message, socket, head }: RawExchange & { readonly kind: 'upgrade' },
+  { message, socket, head, begun }: RawExchange & { readonly kind: 'upgrade' },
   protocol: string,
   auditId: string,
 ): Promise<WebSocket | undefined> {
@@ -28,6 +28,7 @@ export async function acceptClient(
     const refused = (): void => resolve(undefined);
     socket.once('close', refused);
     server.handleUpgrade(message, socket, head, (client) => {
+      begun();
       socket.off('close', refused);
       client.on('error', () => client.terminate());
       resolve(client);

@@ -1,0 +1,229 @@
+/** What a request takes, it gives back: however, wherever and over whatever protocol it ends. */
+import { expect, test } from 'vitest';
+import { sleep, systemClock } from '#api/kit/clock.ts';
+import { eventually } from '../../testing/wait.ts';
+import { createTestAuthority } from './testing/certificates.ts';
+import { type Held, type InterruptedServer, startInterruptedServer } from './testing/interrupted-server.ts';
+import { isAtOnce, type When } from './testing/interruptions.ts';
+import type { LeavingClient, Protocol, Sent } from './testing/leaving-client.ts';
+
+const ca = createTestAuthority();
+const certificate = ca.issue('localhost');
+
+interface Kind {
+  readonly sent: Sent;
+  readonly protocols: readonly Protocol[];
+  /** Every slot is taken when it comes. */
+  readonly queued?: true;
+  /** Its answer never ends by itself. */
+  readonly endless?: true;
+  /** Steps at which it is interrupted; default: every one that it reaches. */
+  readonly steps?: readonly string[];
+}
+
+const ALL: readonly Protocol[] = ['HTTP/1.1', 'HTTP/2', 'WebSocket'];
+const PLAIN: readonly Protocol[] = ['HTTP/1.1', 'HTTP/2'];
+const PODS = '/api/v1/namespaces/n/pods';
+const DRAIN = 'response.drain';
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  get: { sent: { method: 'GET', path: `${PODS}/a` }, protocols: ALL },
+  'get that has to wait': { sent: { method: 'GET', path: `${PODS}/a` }, protocols: ALL, queued: true },
+  'get that is refused': { sent: { method: 'GET', path: `${PODS}/refused` }, protocols: ALL },
+  create: { sent: { method: 'POST', path: PODS, body: Buffer.alloc(1000, ' ') }, protocols: PLAIN },
+  watch: { sent: { method: 'GET', path: `${PODS}?watch=1` }, protocols: ALL, endless: true },
+  'watch that is compressed': {
+    sent: { method: 'GET', path: `${PODS}?watch=1`, headers: { 'accept-encoding': 'gzip' } },
+    protocols: PLAIN,
+    endless: true,
+  },
+  'watch that ends': { sent: { method: 'GET', path: `${PODS}?watch=1&short` }, protocols: ALL },
+  'proxied request': { sent: { method: 'GET', path: `${PODS}/a/proxy/` }, protocols: ALL },
+  'path of no resource': { sent: { method: 'GET', path: '/version' }, protocols: PLAIN },
+  'large answer': {
+    sent: { method: 'GET', path: `${PODS}/large`, stalls: true },
+    protocols: PLAIN,
+    steps: [DRAIN],
+  },
+  'large answer that is compressed': {
+    sent: {
+      method: 'GET',
+      path: `${PODS}/noise`,
+      stalls: true,
+      headers: { 'accept-encoding': 'gzip' },
+    },
+    protocols: ['HTTP/2'],
+    steps: [DRAIN],
+  },
+};
+
+const WARMING: Kind = { sent: { method: 'GET', path: '/version' }, protocols: ALL };
+
+const ENDS = ['leaves', 'is out of time', 'is cut by the server'] as const;
+type End = (typeof ENDS)[number];
+
+interface Case {
+  readonly step: string;
+  readonly when: When;
+  readonly end: End | 'fails';
+}
+
+function casesOf(step: string): readonly Case[] {
+  const failing: Case = { step, when: 'throws', end: 'fails' };
+  if (isAtOnce(step)) return [failing];
+  if (step === DRAIN) return [{ step, when: 'during', end: 'leaves' }];
+  const whens: readonly When[] = ['before', 'during', 'after'];
+  const ended = whens.flatMap((when) => ENDS.map((end): Case => ({ step, when, end })));
+  return [failing, { step, when: 'rejects', end: 'fails' }, ...ended];
+}
+
+/** True: what was done must end the request. */
+async function end(server: InterruptedServer, client: LeavingClient, how: Case['end']): Promise<boolean> {
+  switch (how) {
+    case 'leaves':
+      client.leave();
+      await soon(server.left(), 'the server sees that the client has left');
+      return true;
+    case 'is out of time':
+      return server.timeOut();
+    case 'is cut by the server':
+      server.abortAll();
+      return true;
+    case 'fails':
+      return true;
+    default:
+      return how satisfies never;
+  }
+}
+
+/** Until an answer is over, or has begun and has no end of its own. */
+const isAnswered = (reached: readonly string[]): boolean =>
+  ['streamer', DRAIN, 'target.stream'].some((step) => reached.includes(step));
+
+/** @throws Error that says what did not happen */
+async function soon<T>(promise: Promise<T>, what: string): Promise<T> {
+  const stop = new AbortController();
+  const late = sleep(systemClock, 5000, stop.signal).then((): never => {
+    throw new Error(`not within 5 s: ${what}`);
+  });
+  late.catch(() => undefined);
+  try {
+    return await Promise.race([promise, late]);
+  } finally {
+    stop.abort(new Error('it has happened'));
+  }
+}
+
+interface Outcome {
+  /** What was done must end the request. */
+  readonly ended: boolean;
+  /** Steps that were begun after it. */
+  readonly later: readonly string[];
+}
+
+/** One request, interrupted as planned. */
+async function go(
+  server: InterruptedServer,
+  protocol: Protocol,
+  kind: Kind,
+  planned?: Case,
+): Promise<Outcome> {
+  const { interruptions, clients } = server;
+  const release = kind.queued === true ? server.occupy() : undefined;
+  const acted = Promise.withResolvers<void>();
+  let client: LeavingClient | undefined;
+  let ended = planned?.end === 'fails';
+  let count = 0;
+  async function act(): Promise<void> {
+    count = interruptions.reached.length;
+    if (client !== undefined && planned !== undefined) ended = await end(server, client, planned.end);
+    acted.resolve();
+  }
+  interruptions.plan(planned && { step: planned.step, when: planned.when, act });
+  const holds = planned?.step === 'handler.body' && planned.when === 'during' ? { held: 1 } : undefined;
+  client = clients.send(protocol, { ...kind.sent, ...holds });
+  const happened = planned?.end === 'fails' ? client.over : acted.promise;
+  if (release !== undefined) {
+    const waits = eventually(() => interruptions.reached.includes('inFlight.enter'), { intervalMs: 1 });
+    await Promise.race([waits, happened]);
+    // What happens while a request waits for a slot happens before there is one.
+    if (planned?.step === 'inFlight.enter' && planned.when !== 'after') await happened;
+    release();
+  }
+  if (planned !== undefined) await soon(happened, `${planned.end}, ${planned.when} ${planned.step}`);
+  else
+    await Promise.race([client.over, eventually(() => isAnswered(interruptions.reached), { intervalMs: 1 })]);
+  // What is left of a body, and the client's word that it closes a WebSocket, are waited for for a while.
+  const lingers = holds !== undefined || (protocol === 'WebSocket' && planned?.step === 'streamer');
+  if (ended && !lingers)
+    await soon(client.over, `over once it ${planned?.end}, ${planned?.when} ${planned?.step}`);
+  client.leave();
+  await soon(server.left(), `closed after it ${planned?.end}, ${planned?.when} ${planned?.step}`);
+  return { ended, later: interruptions.reached.slice(count) };
+}
+
+/** What is held beside nothing; sockets of earlier tests may still have been closing. */
+const left = (server: InterruptedServer, sockets: number): Held =>
+  Object.fromEntries(
+    Object.entries(server.held())
+      .map(([name, count]) => [name, name === 'sockets' ? Math.max(0, count - sockets) : count] as const)
+      .filter(([, count]) => count !== 0),
+  );
+
+async function expectNothing(server: InterruptedServer, sockets: number, after: string): Promise<void> {
+  const isNothing = (): boolean => Object.keys(left(server, sockets)).length === 0;
+  await eventually(isNothing, { intervalMs: 1, timeoutMs: 3000 }).catch(() => undefined);
+  expect(left(server, sockets), `held after it ${after}`).toEqual({});
+}
+
+/** Steps of a request that nobody has begun to handle. */
+const BEFORE_HANDLER: ReadonlySet<string> = new Set([
+  'sideBySide',
+  'authenticate',
+  'impersonate',
+  'inFlight.enter',
+  'authorize',
+]);
+/** What may be done for a request that has ended. */
+const PARTING: ReadonlySet<string> = new Set(['audit.begin', 'encodeStatus']);
+
+const TABLE = Object.entries(KINDS).flatMap(([name, kind]) =>
+  kind.protocols.map((protocol) => ({ name, protocol, kind })),
+);
+
+test.each(TABLE)('a $name over $protocol gives everything back', async ({ kind, protocol }) => {
+  await using server = await startInterruptedServer(certificate, ca.cert);
+  // Streams of HTTP/2 share a connection, which stays.
+  if (protocol === 'HTTP/2') await go(server, protocol, WARMING);
+  const sockets = server.held()['sockets'] ?? 0;
+  await go(server, protocol, kind);
+  const reached = new Set(server.interruptions.reached);
+  await expectNothing(server, sockets, 'was answered');
+  for (const each of kind.steps ?? [...reached]) {
+    for (const planned of casesOf(each)) {
+      const { step, when, end: how } = planned;
+      if (kind.endless === true && step === 'streamer' && when === 'after') continue;
+      const what = `${how}, ${when} ${step}`;
+      const { ended, later } = await go(server, protocol, kind, planned);
+      await expectNothing(server, sockets, what);
+      if (!ended || how === 'fails' || when === 'after' || !BEFORE_HANDLER.has(step)) continue;
+      expect(
+        later.filter((name) => !PARTING.has(name)),
+        `after it ${what}`,
+      ).toEqual([]);
+    }
+  }
+});
+
+test('every step of a request is among those that were interrupted', async () => {
+  await using server = await startInterruptedServer(certificate, ca.cert);
+  const reached = new Set<string>();
+  for (const { kind, protocol } of TABLE) {
+    await go(server, protocol, kind);
+    for (const step of server.interruptions.reached) reached.add(step);
+  }
+  expect(server.steps.filter((step) => !reached.has(step))).toEqual([]);
+  expect(server.steps).toEqual(
+    expect.arrayContaining([...BEFORE_HANDLER, 'resources', 'streamer', 'audit.begin']),
+  );
+});

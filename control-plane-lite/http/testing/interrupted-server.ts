@@ -1,0 +1,221 @@
+/** A server whose requests can be interrupted at any step, and which counts what requests hold. */
+import { randomBytes } from 'node:crypto';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { systemClock } from '#api/kit/clock.ts';
+import { silentLogger } from '#api/kit/logger.ts';
+import { createMetricsRegistry } from '#api/kit/metrics.ts';
+import { StatusError } from '#api/meta/status-error.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import type { ApiRequest, ApiResponse } from '../contract.ts';
+import type { Exchange } from '../exchange.ts';
+import { createListener } from '../listener.ts';
+import { createPipeline } from '../pipeline.ts';
+import { proxyRequest } from '../proxy.ts';
+import { type ApiServerDeps, type ApiServerOptions, pipelineParts } from '../server.ts';
+import type { TestCertificate } from './certificates.ts';
+import { createCountingClock, createInterruptions, type Interruptions, stepsOf } from './interruptions.ts';
+import { createLeavingClients, type LeavingClients } from './leaving-client.ts';
+import { jsonAnswer } from './test-server.ts';
+
+export const TIMEOUT_MS = 54_321;
+/** More than connections hold. */
+const LARGE = Buffer.alloc(16 * 1024 * 1024, 'x');
+/** More than a stream's window holds, compressed or not. */
+const NOISE = randomBytes(1024 * 1024);
+
+/** What requests hold, by name; all are 0 when there is no request. */
+export type Held = Readonly<Record<string, number>>;
+
+export interface InterruptedServer extends AsyncDisposable {
+  readonly interruptions: Interruptions;
+  /** Every step of the parts. */
+  readonly steps: readonly string[];
+  readonly clients: LeavingClients;
+  held(): Held;
+  /** Resolves when the server has seen that the client of the newest request is gone. */
+  left(): Promise<void>;
+  /** Ends the time of the request. False: it has no such time, or not any more. */
+  timeOut(): boolean;
+  abortAll(): void;
+  /** Takes every concurrency slot; returns what gives them back. */
+  occupy(): () => void;
+}
+
+/** A watch, which hears of its end by the signal of the request as long as it has not started. */
+function watchOf(request: ApiRequest, count: (by: 1 | -1) => void): ApiResponse {
+  // As every handler has to, before it begins what only the signal ends.
+  request.signal.throwIfAborted();
+  let open = true;
+  const end = (): void => {
+    if (open) count(-1);
+    open = false;
+  };
+  count(1);
+  request.signal.addEventListener('abort', end, { once: true });
+  return {
+    kind: 'stream',
+    contentType: 'application/json',
+    compressible: true,
+    webSocket: { binary: false },
+    start(sink) {
+      sink.write(Buffer.from('{"type":"ADDED"}\n'));
+      if (request.query.has('short')) sink.end();
+      request.signal.addEventListener('abort', () => sink.end(), { once: true });
+      return end;
+    },
+  };
+}
+
+/** Another server, which answers when it was let to. */
+function startTarget({ step }: Interruptions): Promise<Server> {
+  const target = createServer((_message, reply) => {
+    const answered = (async () => {
+      await step('target.answer', () => undefined);
+      reply.end('from the target');
+    })();
+    answered.catch(() => reply.destroy());
+  });
+  target.on('upgrade', (_message, socket) => {
+    socket.on('error', () => undefined);
+    // A client that leaves an open stream may have ended its own side only.
+    socket.on('end', () => socket.end()).resume();
+    const answered = (async () => {
+      await step('target.answer', () => undefined);
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
+      await step('target.stream', () => undefined);
+      socket.end();
+    })();
+    answered.catch(() => socket.destroy());
+  });
+  return new Promise((resolve) => target.listen(0, '127.0.0.1', () => resolve(target)));
+}
+
+const portOf = (server: Server): number => {
+  const address = server.address();
+  return isAddress(address) ? address.port : 0;
+};
+const isAddress = (address: AddressInfo | string | null): address is AddressInfo =>
+  typeof address === 'object' && address !== null;
+
+interface HandlerDeps {
+  readonly interruptions: Interruptions;
+  readonly watching: (by: 1 | -1) => void;
+  readonly targetPort: number;
+}
+
+/** What the real handlers wait for, in their order. */
+async function handle(deps: HandlerDeps, request: ApiRequest): Promise<ApiResponse> {
+  const { step } = deps.interruptions;
+  const { info } = request;
+  if (request.method === 'POST') await step('handler.body', () => request.readBody());
+  await step('handler.admission', () => undefined);
+  if (info.name === 'refused') throw new StatusError('NotFound', 'there is none');
+  await step('handler.storage', () => undefined);
+  if (info.verb === 'watch') return watchOf(request, deps.watching);
+  if (info.name === 'large' || info.name === 'noise') {
+    const body = info.name === 'large' ? LARGE : NOISE;
+    return { kind: 'bytes', status: 200, contentType: 'text/plain', body };
+  }
+  if (info.subresource !== 'proxy') return jsonAnswer({});
+  return proxyRequest(request, {
+    target: { host: '127.0.0.1', port: deps.targetPort, path: '/' },
+    domain: 'plat.io',
+    remoteAddress: '',
+  });
+}
+
+/** @param ca PEM of who signed the certificate */
+export async function startInterruptedServer(
+  certificate: TestCertificate,
+  ca: string,
+): Promise<InterruptedServer> {
+  const interruptions = createInterruptions();
+  const clock = createCountingClock(systemClock);
+  const registry = createMetricsRegistry();
+  const target = await startTarget(interruptions);
+  let records = 0;
+  let watches = 0;
+  const user = { name: 'jane', groups: [], extra: {} };
+  const deps: ApiServerDeps = {
+    clock,
+    log: silentLogger,
+    vocabulary: VOCABULARIES.plat,
+    registry,
+    authenticate: () => ({ kind: 'user', user }),
+    authorize: () => ({ effect: 'allow', reason: '' }),
+    impersonate: (request) => request.user,
+    routes: [{ path: '/version', methods: ['GET'], handler: () => jsonAnswer({ minor: '24' }) }],
+    resources: (request) =>
+      handle({ interruptions, watching: (by) => void (watches += by), targetPort: portOf(target) }, request),
+    audit: {
+      begin() {
+        records += 1;
+        return { started: () => undefined, complete: () => void (records -= 1) };
+      },
+    },
+  };
+  const options: ApiServerOptions = { inFlight: { readOnly: 1, mutating: 1 }, streams: { partingMs: 5 } };
+  const parts = pipelineParts(deps, options);
+  const pipeline = createPipeline(interruptions.wrap(parts), {
+    requestTimeoutMs: TIMEOUT_MS,
+    bodyLimitBytes: 1024 * 1024,
+  });
+  let left = Promise.withResolvers<void>();
+  function serve(exchange: Exchange): void {
+    left = Promise.withResolvers();
+    const onDrain = exchange.onDrain.bind(exchange);
+    exchange.onDrain = (listener) => {
+      onDrain(listener);
+      void interruptions.step('response.drain', () => undefined);
+    };
+    pipeline.serve(exchange);
+    exchange.onClose(left.resolve);
+  }
+  const plain = createListener({ serve }, {});
+  const secure = createListener({ serve }, { tls: certificate });
+  const address = { host: '127.0.0.1', port: 0 };
+  const clients = createLeavingClients(await plain.listen(address), await secure.listen(address), ca);
+  const { inFlight } = parts;
+  return {
+    interruptions,
+    steps: stepsOf(parts),
+    clients,
+    held: () => ({
+      readOnly: inFlight.count('readOnly'),
+      mutating: inFlight.count('mutating'),
+      waiting: inFlight.waiting('readOnly') + inFlight.waiting('mutating'),
+      records,
+      watches,
+      timers: clock.open,
+      requests: pipeline.active,
+      longRunning: longRunning(registry.text()),
+      sockets: process.getActiveResourcesInfo().filter((name) => /^(?:TCP(?:Socket)?|TLS)Wrap$/.test(name))
+        .length,
+    }),
+    left: () => left.promise,
+    timeOut: () => clock.fire(TIMEOUT_MS),
+    abortAll: () => pipeline.abort('all'),
+    occupy() {
+      for (const kind of ['readOnly', 'mutating'] as const) inFlight.tryEnter(kind);
+      return () => {
+        for (const kind of ['readOnly', 'mutating'] as const) inFlight.leave(kind);
+      };
+    },
+    async [Symbol.asyncDispose]() {
+      await clients[Symbol.asyncDispose]();
+      for (const listener of [plain, secure]) {
+        const drained = listener.drain();
+        listener.destroy();
+        await drained;
+      }
+      target.closeAllConnections();
+      await new Promise((resolve) => target.close(resolve));
+    },
+  };
+}
+
+function longRunning(text: string): number {
+  const values = text.matchAll(/^apiserver_longrunning_requests\{[^}]*\} (-?\d+)$/gm);
+  return [...values].reduce((sum, [, value]) => sum + Math.abs(Number(value)), 0);
+}
