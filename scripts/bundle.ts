@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { cp, mkdir, rm, writeFile } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Plugin, rolldown } from 'rolldown';
+import { checkoutCommit } from '#api/kit/git-commit.ts';
 
 const REPOSITORY = resolve(import.meta.dirname, '..');
 
@@ -58,7 +59,11 @@ export async function bundle(
     await cp(join(REPOSITORY, path), join(outDir, 'data', basename(path)), { recursive: true });
   }
   await copyKoffi(join(outDir, 'node_modules'));
-  await writeFile(join(outDir, 'package.json'), `${JSON.stringify({ type: 'module', private: true })}\n`);
+  const gitCommit = checkoutCommit(REPOSITORY);
+  await writeFile(
+    join(outDir, 'package.json'),
+    `${JSON.stringify({ type: 'module', private: true, gitCommit })}\n`,
+  );
 }
 
 /** Takes `node:http` as `require` would. An ESM import of it reads all its exports, and those that are getters

@@ -6,6 +6,7 @@ import { StatusError } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import type { Content } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
+import { isVirtual } from '../resources/builtin.ts';
 import type { Resource } from '../resources/contract.ts';
 import { breathe, LARGE_BYTES } from '../verbs/breathe.ts';
 import { createDeferredForm } from './deferred-watch.ts';
@@ -36,9 +37,11 @@ export interface ContentDeps {
   readonly yaml?: YamlReader;
 }
 
-const offerOf = ({ schema }: Resource): Offer => ({
+/** Operations have no rows: nothing of them is ever listed. */
+const offerOf = ({ schema, info }: Resource): Offer => ({
   protobuf: schema.typeRef === undefined ? 'metadata' : 'all',
   transforms: true,
+  tables: !isVirtual(info),
 });
 const bodyOffer = (typeRef: string | undefined): Offer => ({
   protobuf: typeRef === undefined ? 'none' : 'all',

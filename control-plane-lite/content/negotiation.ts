@@ -24,6 +24,8 @@ export interface Offer {
   readonly protobuf: 'all' | 'metadata' | 'none';
   /** Whether there are other representations than the object itself. */
   readonly transforms: boolean;
+  /** Whether a Table is one of them. Default true. */
+  readonly tables?: boolean;
 }
 
 const JSON_TYPE = 'application/json';
@@ -95,7 +97,7 @@ const UPSTREAM = VOCABULARIES.kubernetes;
 /** The representation that parameters ask for; `undefined` if there is none such. */
 function representationOf(
   { parameters }: Clause,
-  { transforms }: Offer,
+  { transforms, tables = true }: Offer,
   vocabulary: Vocabulary,
 ): Pick<Shape, 'as' | 'metaVersion' | 'metaDomain'> | undefined {
   const kind = parameters.get('as');
@@ -104,7 +106,8 @@ function representationOf(
   }
   const as = REPRESENTATIONS.find((known) => known === kind);
   const version = parameters.get('v') ?? '';
-  if (as === undefined || !transforms || (version !== 'v1' && version !== 'v1beta1')) return undefined;
+  if (as === undefined || !transforms || (as === 'Table' && !tables)) return undefined;
+  if (version !== 'v1' && version !== 'v1beta1') return undefined;
   const group = parameters.get('g');
   if (group === `meta.${vocabulary.apiGroupDomain}`) return { as, metaVersion: version };
   const { apiGroupDomain } = UPSTREAM;

@@ -7,7 +7,6 @@ export const API_RELEASE = { major: '1', minor: '24', patch: '17' } as const;
 export interface BuildInfo {
   /** Name and version of the product, letters, digits, dots and hyphens: `control-plane-lite.0.1.0`. */
   readonly product: string;
-  /** Empty where it isn't known. */
   readonly gitCommit: string;
   /** RFC 3339. */
   readonly buildDate: string;

@@ -7,6 +7,7 @@ import type { ObjectSchema, Resource, SubresourceInfo } from '../resources/contr
 import { resourceSubject } from '../verbs/deps.ts';
 import { type AccountTokenEndpoint, accountTokenEndpoint } from './account-token.ts';
 import { bindingEndpoint } from './binding.ts';
+import { type Component, getComponent, listComponents } from './components.ts';
 import { askedBy, connectOptions } from './connect-options.ts';
 import { deleteCollectionEndpoint, deleteEndpoint } from './delete.ts';
 import { type ConnectHandler, callerOf, type EndpointDeps, refOf } from './deps.ts';
@@ -24,11 +25,18 @@ export interface ResourceHandlerDeps extends EndpointDeps {
   readonly accountToken: AccountTokenEndpoint;
   /** Options of a connection. */
   readonly connectSchema: (kind: string) => ObjectSchema;
+  /** What `componentstatuses` shows. */
+  readonly components: readonly Component[];
   /** The eviction's body. */
   readonly evictionSchema: Parameters<typeof evictionEndpoint>[3];
 }
 
 type Endpoint = (deps: EndpointDeps, request: ApiRequest, resource: Resource) => Promise<ApiResponse>;
+type ResourceEndpoint = (
+  deps: ResourceHandlerDeps,
+  request: ApiRequest,
+  resource: Resource,
+) => Promise<ApiResponse>;
 
 const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   get: getEndpoint,
@@ -40,6 +48,14 @@ const ENDPOINTS: Readonly<Record<string, Endpoint>> = {
   delete: deleteEndpoint,
   deletecollection: deleteCollectionEndpoint,
 };
+
+/** Endpoints of what is found out when somebody asks. */
+const COMPONENT_ENDPOINTS: Readonly<Record<string, ResourceEndpoint>> = {
+  get: getComponent,
+  list: listComponents,
+};
+
+const isComponents = ({ info }: Resource): boolean => info.group === '' && info.kind === 'ComponentStatus';
 
 /** Endpoints of subresources that show their parent. */
 const PART_ENDPOINTS: Readonly<Record<string, Endpoint>> = {
@@ -67,7 +83,7 @@ export function createResourceHandler(deps: ResourceHandlerDeps): Handler {
     const review = isOurs ? REVIEWS[resource.info.kind] : undefined;
     if (review !== undefined && info.verb === 'create')
       return reviewEndpoint(deps, request, resource, review);
-    const endpoint = ENDPOINTS[info.verb];
+    const endpoint = isComponents(resource) ? COMPONENT_ENDPOINTS[info.verb] : ENDPOINTS[info.verb];
     if (endpoint === undefined || !resource.info.verbs.includes(info.verb)) {
       throw methodNotSupported(resourceSubject(resource), info.verb);
     }
@@ -110,6 +126,7 @@ async function bind(deps: ResourceHandlerDeps, request: ApiRequest): Promise<Api
   const bindings = deps.registry.find('', 'v1', 'bindings');
   if (pods === undefined || bindings === undefined) throw pathNotFound();
   if (request.info.verb !== 'create') throw methodNotSupported(resourceSubject(bindings), request.info.verb);
+  deps.content.checkAccept(request, bindings);
   return bindingEndpoint(deps, request, { pods, bindings });
 }
 

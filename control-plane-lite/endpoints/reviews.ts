@@ -69,6 +69,7 @@ export async function reviewEndpoint(
   resource: Resource,
   review: Review,
 ): Promise<ApiResponse> {
+  deps.content.checkAccept(request, resource);
   const { fieldValidation, dryRun } = parseWriteQuery(
     request.query,
     request.headers['user-agent'],

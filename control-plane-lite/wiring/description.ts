@@ -5,7 +5,7 @@ import { createDiscoveryRoutes } from '../discovery/routes.ts';
 import type { PathRoute } from '../http/contract.ts';
 import type { OtherDocuments } from '../openapi/others.ts';
 import { createOpenApiRoutes } from '../openapi/routes.ts';
-import { PRODUCT_VERSION } from '../version.ts';
+import { PRODUCT_VERSION, productCommit } from '../version.ts';
 import type { Core } from './core.ts';
 
 export interface DescriptionParts {
@@ -26,7 +26,7 @@ export function descriptionRoutes(
   const product = `control-plane-lite.${PRODUCT_VERSION}`;
   const build = {
     product,
-    gitCommit: '',
+    gitCommit: productCommit(),
     // Sources run as they are: what is built is built when it starts.
     buildDate: new Date(clock.now()).toISOString().replace(/\.\d+/, ''),
     arch: process.arch,

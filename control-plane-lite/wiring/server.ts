@@ -20,6 +20,7 @@ import type { ServerIdentity } from '../identity/files.ts';
 import { isKnown } from '../resources/registry.ts';
 import type { Aggregation } from './aggregation.ts';
 import { createAudit } from './audit.ts';
+import { createComponents } from './components.ts';
 import type { Core } from './core.ts';
 import { descriptionRoutes } from './description.ts';
 
@@ -106,7 +107,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
 function resourceHandler(
   core: Core,
   protobuf: ReturnType<typeof createApiProtobuf>,
-  { aggregation, nodes }: ServerParts,
+  { aggregation, nodes, isReady }: ServerParts,
 ): Handler {
   const { vocabulary, clock, registry, cache, verbs, access } = core;
   const options = { vocabulary, gates: core.gates };
@@ -122,6 +123,7 @@ function resourceHandler(
     ...(aggregation === undefined ? {} : { delegate: aggregation.delegate }),
     connect: nodes.connect,
     connectSchema: (kind) => createBuiltinSchema(`core/v1.${kind}`, options),
+    components: createComponents(core, isReady),
     reviews: { authenticator: access.authenticator, authorizer: access.authorizer },
     accountToken: {
       issuer: core.accountTokens.issuer,

@@ -165,6 +165,14 @@ describe.each(VOCABULARY_NAMES)('in %s words', (name) => {
     expect(answers.filter(([, status]) => status !== 200)).toEqual([]);
   });
 
+  test('no member of /version is empty', async () => {
+    const body: unknown = (await plane.get('/version')).body;
+    expect(
+      Object.entries(body as Readonly<Record<string, string>>).filter(([, text]) => text === ''),
+    ).toEqual([]);
+    expect(body).toMatchObject({ gitCommit: expect.stringMatching(/^[0-9a-f]{40}$/) as string });
+  });
+
   test('/version says which release of the API it is', async () => {
     const { body } = await plane.get('/version');
     expect(body).toMatchObject({ major: '1', minor: '24', platform: /^linux\// });

@@ -3,9 +3,11 @@
 import { expect, test } from 'vitest';
 import { logListenerFailures } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import { startTestPlane } from '#plane/testing/test-plane.ts';
 import { eventually } from '../../testing/wait.ts';
 
+const words = VOCABULARIES.kubernetes;
 const NAMESPACE = '/api/v1/namespaces/default';
 const template = {
   metadata: { labels: { app: 'a' } },
@@ -21,7 +23,7 @@ const OBJECTS: readonly (readonly [path: string, name: string, content: object])
   ['/api/v1/nodes', 'n1', {}],
   ['/api/v1/nodes', 'n2', { spec: { unschedulable: true } }],
   [
-    '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases',
+    `/apis/coordination.${words.apiGroupDomain}/v1/namespaces/${words.nodeLeaseNamespace}/leases`,
     'n1',
     { spec: { holderIdentity: 'n1' } },
   ],
@@ -54,9 +56,9 @@ const OBJECTS: readonly (readonly [path: string, name: string, content: object])
     { spec: { schedule: '0 0 1 1 *', jobTemplate: { spec: job } } },
   ],
   ['/apis/policy/v1/namespaces/default/poddisruptionbudgets', 'pdb', { spec: { minAvailable: 1, selector } }],
-  ['/apis/storage.k8s.io/v1/storageclasses', 'sc', { provisioner: 'p' }],
+  [`/apis/storage.${words.apiGroupDomain}/v1/storageclasses`, 'sc', { provisioner: 'p' }],
   [
-    '/apis/storage.k8s.io/v1/volumeattachments',
+    `/apis/storage.${words.apiGroupDomain}/v1/volumeattachments`,
     'va',
     { spec: { attacher: 'a', nodeName: 'n1', source: { persistentVolumeName: 'pv' } } },
   ],

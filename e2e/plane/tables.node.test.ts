@@ -1,5 +1,6 @@
 /** Objects as rows of tables. Document 1, 2.4 and 4.7; columns as the table of resources has them. */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { isVirtual } from '#plane/resources/builtin.ts';
 import { builtinFacts } from '#plane/resources/facts.ts';
 import { type Sample, samples } from './kinds.ts';
 import { configMap, pod, usePlane } from './support.ts';
@@ -39,6 +40,17 @@ describe('tables', () => {
       metadata: { name: object.metadata.name },
     });
     await plane.delete(one, { gracePeriodSeconds: 0 });
+  });
+
+  const operations = builtinFacts(words).filter(({ info }) => isVirtual(info));
+  test.each(operations.map(({ info }) => info))('$kind has none', async (info) => {
+    const rest = `${info.namespaced ? 'namespaces/default/' : ''}${info.plural}`;
+    const path = info.group === '' ? `/api/v1/${rest}` : `/apis/${info.group}/${info.version}/${rest}`;
+    const reply = await plane.post(path, {}, { headers: { accept } });
+    expect(reply).toMatchObject({ status: 406, body: { reason: 'NotAcceptable' } });
+    // Whoever takes the object as well gets it, or hears what is wrong with the request.
+    const either = await plane.post(path, {}, { headers: { accept: `${accept},application/json` } });
+    expect(either.status).not.toBe(406);
   });
 
   describe('of a few pods', () => {
