@@ -33,7 +33,10 @@ export async function bindingEndpoint(
   checkBinding(binding, name);
   await deps.verbs.update(
     { resource: pods, namespace: request.info.namespace, name },
-    (live) => (live === undefined ? binding : bindPod(live, binding, deps.clock.now())),
+    (live) =>
+      live === undefined
+        ? binding
+        : bindPod(live, binding, { nowMs: deps.clock.now(), vocabulary: deps.vocabulary }),
     { ...query, allowCreate: false, subresource: 'binding', admitted: true },
     callerOf(request),
   );

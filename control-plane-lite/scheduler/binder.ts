@@ -3,6 +3,7 @@
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { StatusError } from '#api/meta/status-error.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
 import { controllerCaller } from '../controllers/caller.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { bindPod } from '../resources/core/pod-binding.ts';
@@ -12,9 +13,11 @@ import type { PodInfo } from './model.ts';
 
 export interface BinderDeps {
   readonly pods: Resource;
-  readonly verbs: Pick<Verbs, 'update'>;
+  readonly bindings: Resource;
+  readonly verbs: Pick<Verbs, 'update' | 'admit'>;
   readonly events: EventWriter;
   readonly clock: Clock;
+  readonly vocabulary: Vocabulary;
   readonly log: Logger;
   readonly manager: string;
   /** Binds the volumes that the pod's claims wait for, if any. */
@@ -59,10 +62,14 @@ export function createBinder(deps: BinderDeps, signal: AbortSignal): Binder {
       metadata: { name, namespace, uid },
       target: { kind: 'Node', name: nodeName },
     };
+    const { pods, bindings, clock, vocabulary, manager: fieldManager } = deps;
+    const ref = { resource: pods, namespace, name };
+    const options = { dryRun: false, subresource: 'binding' } as const;
+    await deps.verbs.admit(ref, body, { ...options, operation: 'CREATE', schema: bindings.schema }, caller);
     await deps.verbs.update(
-      { resource: deps.pods, namespace, name },
-      (live) => (live === undefined ? body : bindPod(live, body, deps.clock.now())),
-      { dryRun: false, fieldManager: deps.manager, allowCreate: false, subresource: 'binding' },
+      ref,
+      (live) => (live === undefined ? body : bindPod(live, body, { nowMs: clock.now(), vocabulary })),
+      { ...options, fieldManager, allowCreate: false, admitted: true },
       caller,
     );
   }

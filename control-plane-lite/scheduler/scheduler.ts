@@ -86,11 +86,19 @@ function createNews(queue: SchedulingQueue): { add(event: WakeEvent): void; tell
   };
 }
 
-const resourcesOf = ({ registry }: SchedulerDeps): { pods: Resource; nodes: Resource } | undefined => {
+interface SchedulerResources {
+  readonly pods: Resource;
+  readonly nodes: Resource;
+  readonly bindings: Resource;
+}
+
+function resourcesOf({ registry }: SchedulerDeps): SchedulerResources | undefined {
   const pods = registry.find('', 'v1', 'pods');
   const nodes = registry.find('', 'v1', 'nodes');
-  return pods === undefined || nodes === undefined ? undefined : { pods, nodes };
-};
+  const bindings = registry.find('', 'v1', 'bindings');
+  if (pods === undefined || nodes === undefined || bindings === undefined) return undefined;
+  return { pods, nodes, bindings };
+}
 
 /** Works until the signal fires. */
 export async function runScheduler(
@@ -101,7 +109,7 @@ export async function runScheduler(
   const { registry, cache, verbs, clock, log, vocabulary, pause } = deps;
   const resources = resourcesOf(deps);
   if (resources === undefined) return;
-  const { pods, nodes } = resources;
+  const { pods, nodes, bindings } = resources;
   const manager = `${vocabulary.componentPrefix}-scheduler`;
   const podCache = cache.resource(pods.storage);
   const readPod = createPodReader();
@@ -132,7 +140,7 @@ export async function runScheduler(
   const reporter = createReporter({ pods, cache: podCache, verbs, events, clock, log, manager });
   const undo = undoOf({ fleet, queue, reporter, cache: podCache, readPod, wake: (event) => changed(event) });
   const binder = createBinder(
-    { pods, verbs, events, clock, log, manager, undo, bindVolumes: (...args) => volumeBinder.bind(...args) },
+    { ...deps, pods, bindings, events, manager, undo, bindVolumes: (...args) => volumeBinder.bind(...args) },
     signal,
   );
   const attempts = createAttempts({

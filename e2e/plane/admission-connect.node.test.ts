@@ -6,6 +6,7 @@ import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
+import { REMOTE_COMMAND_V4 } from '#api/vocabulary.ts';
 import { type Asked, type Recorder, startRecorder } from './admission-recorder.ts';
 import { type Json, usePlane } from './support.ts';
 
@@ -62,9 +63,8 @@ type Protocol = 'plain' | 'SPDY' | 'WebSocket';
 
 const UPGRADES: Readonly<Record<Protocol, string>> = {
   plain: '',
-  SPDY: 'Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n',
-  WebSocket:
-    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: v4.channel.k8s.io\r\n',
+  SPDY: `Connection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: ${REMOTE_COMMAND_V4}\r\n`,
+  WebSocket: `Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: ${REMOTE_COMMAND_V4}\r\n`,
 };
 
 /** The status of the response to a request as it goes over the wire. */

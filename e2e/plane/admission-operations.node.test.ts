@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Recorder, startRecorder } from './admission-recorder.ts';
-import { type Sample, samples } from './kinds.ts';
+import { type Sample, samples, settled } from './kinds.ts';
 import { APPLY, type Body, type Json, type Reply, usePlane } from './support.ts';
 
 const plane = usePlane('kubernetes');
@@ -201,6 +201,7 @@ describe('admission sees', () => {
       if (sample !== undefined) {
         const { status, text } = await plane.post(sample.path, sample.object);
         const made = { status, found: seen() };
+        await settled(plane, `${sample.path}/${sample.object.metadata.name}`, sample.kind);
         const wanted = { status: 201, found: expected(part, 'create') };
         if (!isDeepStrictEqual(made, wanted))
           differences.push({ what: `create ${part.groupVersion} ${part.name}: ${text}`, ...made, wanted });

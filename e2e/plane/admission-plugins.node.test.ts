@@ -185,6 +185,43 @@ describe.each<VocabularyName>(['plat', 'kubernetes'])('admission in the words of
     expect(bad.status).toBe(422);
   });
 
+  test('PodSecurity: seccomp annotations are judged as fields, and stay', async () => {
+    const at = await plane.namespace();
+    await plane.patch(at, { metadata: { labels: { [`pod-security.${words.domain}/enforce`]: 'baseline' } } });
+    const path = `${at}/pods`;
+    const key = `${words.seccompContainerPrefix}c`;
+    const spec = {
+      securityContext: { seccompProfile: { type: 'RuntimeDefault' } },
+      containers: [{ name: 'c', image: 'i' }],
+    };
+    const hidden = { metadata: { name: 'a', annotations: { [key]: 'unconfined' } }, spec };
+    await expect.poll(async () => (await plane.post(`${path}?dryRun=All`, hidden)).status, WAIT).toBe(403);
+    const applied = await plane.apply(`${path}/a?fieldManager=x`, {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      ...hidden,
+    });
+    expect([applied.status, applied.body.message]).toEqual([403, expect.stringContaining('seccompProfile')]);
+    const { body: made } = await plane.post(path, { metadata: { name: 'a' }, spec });
+    expect(made.metadata.annotations).toEqual({ [words.seccompPod]: 'runtime/default' });
+    const change = { metadata: { annotations: { [key]: 'unconfined' } } };
+    const debug = { name: 'debug', image: 'i', securityContext: { seccompProfile: { type: 'Unconfined' } } };
+    const replies = await Promise.all([
+      plane.patch(`${path}/a`, change),
+      plane.patch(`${path}/a/status`, change),
+      plane.put(`${path}/a`, { ...made, metadata: { ...made.metadata, ...change.metadata } }),
+      plane.post(`${path}/a/binding`, {
+        metadata: { name: 'a', ...change.metadata },
+        target: { kind: 'Node', name: 'n' },
+      }),
+      plane.patch(`${path}/a/ephemeralcontainers`, { spec: { ephemeralContainers: [debug] } }),
+      // A client that knows nothing of the annotation.
+      plane.put(`${path}/a?dryRun=All`, { ...made, metadata: { name: 'a', labels: { b: 'c' } } }),
+    ]);
+    expect(replies.map(({ status }) => status)).toEqual([422, 422, 422, 422, 403, 200]);
+    expect((await plane.get(`${path}/a`)).body.metadata.annotations).toEqual(made.metadata.annotations);
+  });
+
   test('TaintNodesByCondition: new nodes are not ready', async () => {
     const { body } = await plane.post('/api/v1/nodes', { metadata: { name: 'n' } });
     expect(body.spec['taints']).toEqual([{ key: taint('not-ready'), effect: 'NoSchedule' }]);

@@ -17,8 +17,9 @@ export type SeccompDecision =
   | { readonly kind: 'ok'; readonly profile: SecurityProfile }
   | { readonly kind: 'error'; readonly message: string };
 
-/** In order: the container's field, its deprecated annotation, the pod's field, the pod's annotation, the
- *  node's default. */
+/** In order: the container's field, the pod's field, the container's deprecated annotation, the pod's annotation, the
+ *  node's default. An API server puts what annotations say into the fields before admission judges them; what an
+ *  annotation says beside fields was judged by nobody. */
 export function decideSeccomp(
   pod: Pod,
   container: { readonly name: string; readonly securityContext?: SecurityContext },
@@ -28,10 +29,10 @@ export function decideSeccomp(
   const annotations = pod.metadata?.annotations ?? {};
   const own = container.securityContext?.seccompProfile;
   if (own !== undefined) return fromField(own, settings);
-  const ownAnnotation = annotations[`${seccompContainerPrefix}${container.name}`];
-  if (ownAnnotation !== undefined) return fromAnnotation(ownAnnotation, settings);
   const pods = pod.spec?.securityContext?.seccompProfile;
   if (pods !== undefined) return fromField(pods, settings);
+  const ownAnnotation = annotations[`${seccompContainerPrefix}${container.name}`];
+  if (ownAnnotation !== undefined) return fromAnnotation(ownAnnotation, settings);
   const podAnnotation = annotations[seccompPod];
   if (podAnnotation !== undefined) return fromAnnotation(podAnnotation, settings);
   return settings.seccompDefault ? RUNTIME_DEFAULT : UNCONFINED;

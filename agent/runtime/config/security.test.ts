@@ -158,7 +158,12 @@ describe('decideSeccomp', () => {
     ],
     [
       'its own annotation',
-      { pod: { seccompProfile: { type: 'Unconfined' } }, annotations: { [CONTAINER_KEY]: 'docker/default' } },
+      { annotations: { [CONTAINER_KEY]: 'docker/default', [POD_KEY]: 'unconfined' } },
+      DEFAULT,
+    ],
+    [
+      'the pod field, whatever its own annotation says',
+      { pod: { seccompProfile: { type: 'RuntimeDefault' } }, annotations: { [CONTAINER_KEY]: 'unconfined' } },
       DEFAULT,
     ],
     [

@@ -5,8 +5,10 @@ import { conflict, invalid, type Subject } from '#api/meta/status-errors.ts';
 import { formatTime } from '#api/meta/time.ts';
 import type { Binding, Pod, PodCondition } from '#api/schema/gen/core-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
 import type { ApiObject } from '../contract.ts';
 import { membersOf, typed } from '../view.ts';
+import { validateLastingAnnotations } from './pod-update.ts';
 
 const PODS_BINDING: Subject = { group: '', name: 'pods/binding' };
 
@@ -57,15 +59,25 @@ function scheduled(conditions: readonly PodCondition[], nowMs: number): readonly
 }
 
 /** Gives the pod the node of the Binding, with the Binding's annotations. Changes the draft and returns it.
- *  @throws StatusError Conflict if the pod has a node, is being deleted, or is not the one that is meant */
-export function bindPod(draft: ApiObject, bindingObject: ApiObject, nowMs: number): ApiObject {
+ *  @throws StatusError Conflict if the pod has a node, is being deleted, or is not the one that is meant; Invalid if an
+ *  annotation is one that may not change */
+export function bindPod(
+  draft: ApiObject,
+  bindingObject: ApiObject,
+  { nowMs, vocabulary }: { readonly nowMs: number; readonly vocabulary: Vocabulary },
+): ApiObject {
   const [pod, binding] = [typed<Pod>(draft), typed<Binding>(bindingObject)];
   const why = obstacle(pod, binding);
   if (why !== undefined) throw conflict(PODS_BINDING, draft.metadata.name ?? '', why);
   membersOf(draft, 'spec')['nodeName'] = binding.target.name;
   const annotations = binding.metadata?.annotations;
   if (annotations !== undefined && Object.keys(annotations).length > 0) {
+    const old: Pod = { ...pod, metadata: { ...pod.metadata } };
     draft.metadata.annotations = { ...draft.metadata.annotations, ...annotations };
+    const faults = createFaults();
+    validateLastingAnnotations(faults, pod, old, vocabulary);
+    if (faults.errors.length > 0)
+      throw invalid({ group: '', name: 'Pod' }, draft.metadata.name ?? '', faults.errors);
   }
   membersOf(draft, 'status')['conditions'] = scheduled(pod.status?.conditions ?? [], nowMs);
   return draft;

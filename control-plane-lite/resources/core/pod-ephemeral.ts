@@ -5,19 +5,28 @@ import type { EphemeralContainer, Pod } from '#api/schema/gen/core-v1.ts';
 import { createFaults } from '#api/schema/validation/faults.ts';
 import { validatePodContent } from '#api/schema/validation/pod.ts';
 import { changedPaths, sameContent } from '../content-diff.ts';
-import type { ApiObject, PartStrategy } from '../contract.ts';
+import type { ApiObject, PartStrategy, StrategyContext } from '../contract.ts';
 import { keepAllBut } from '../generic.ts';
 import { membersOf, typed } from '../view.ts';
 import { serverPodOptions } from './pod-options.ts';
+import { fillSeccompFields } from './pod-seccomp.ts';
 
 const PATH = 'spec.ephemeralContainers';
 
-function prepareForUpdate(draft: ApiObject, old: ApiObject): void {
-  const added = typed<Pod>(draft).spec?.ephemeralContainers;
+function prepareForUpdate(draft: ApiObject, old: ApiObject, { vocabulary }: StrategyContext): void {
+  const wanted = typed<Pod>(draft).spec?.ephemeralContainers;
   keepAllBut(draft, old, PATH);
   const spec = membersOf(draft, 'spec');
-  if (added === undefined) delete spec['ephemeralContainers'];
-  else spec['ephemeralContainers'] = added;
+  if (wanted === undefined) {
+    delete spec['ephemeralContainers'];
+    return;
+  }
+  const known = new Set(containersOf(old).map(({ name }) => name));
+  const annotations = draft.metadata.annotations ?? {};
+  // An annotation may have waited for a container of this name; admission is to judge what will run.
+  spec['ephemeralContainers'] = wanted.map((container) =>
+    known.has(container.name) ? container : fillSeccompFields([container], annotations, vocabulary)[0],
+  );
 }
 
 const containersOf = (object: ApiObject): readonly EphemeralContainer[] =>

@@ -8,6 +8,7 @@ import { disrupts, readEviction } from './pod-eviction.ts';
 import { changed, contextWith, NOW, NOW_MS, objectOf, updateFaultsOf } from './strategy.fixture.ts';
 
 const KIND = podKind(VOCABULARIES.plat);
+const BINDING_TERMS = { nowMs: NOW_MS, vocabulary: VOCABULARIES.plat };
 const BASE = {
   metadata: { name: 'web', namespace: 'default', uid: 'u1', resourceVersion: '5' },
   spec: { containers: [{ name: 'app', image: 'app:1' }] },
@@ -187,7 +188,7 @@ describe('binding', () => {
     const bound = bindPod(
       draft,
       bindingWith({ kind: 'Node', name: 'n1' }, { annotations: { b: '2' } }),
-      NOW_MS,
+      BINDING_TERMS,
     );
     expect(bound['spec']).toMatchObject({ nodeName: 'n1' });
     expect(bound.metadata.annotations).toEqual({ a: '1', b: '2' });
@@ -195,6 +196,14 @@ describe('binding', () => {
       conditions: [{ type: 'PodScheduled', status: 'True', lastTransitionTime: NOW }],
     });
   });
+
+  test.each([VOCABULARIES.plat.seccompPod, `${VOCABULARIES.plat.appArmorContainerPrefix}c`])(
+    'does not bring the annotation %s',
+    (key) => {
+      const brought = bindingWith({ name: 'n1' }, { annotations: { [key]: 'unconfined' } });
+      expect(failure(() => bindPod(podWith({}), brought, BINDING_TERMS))).toMatch(/may not/);
+    },
+  );
 
   test('replaces the condition of a pod that could not be scheduled', () => {
     const draft = podWith({
@@ -205,7 +214,7 @@ describe('binding', () => {
         ],
       },
     });
-    expect(bindPod(draft, bindingWith({ name: 'n1' }), NOW_MS)['status']).toEqual({
+    expect(bindPod(draft, bindingWith({ name: 'n1' }), BINDING_TERMS)['status']).toEqual({
       conditions: [
         { type: 'PodScheduled', status: 'True', lastTransitionTime: NOW },
         { type: 'x.io/y', status: 'True' },
@@ -230,9 +239,9 @@ describe('binding', () => {
     ['a pod that changed', {}, { resourceVersion: '4' }, /^409 .*ResourceVersion in precondition: 4/],
     ['the pod that is meant', {}, { uid: 'u1', resourceVersion: '5' }, /^none$/],
   ])('meets %s', (_, changes, metadata, expected) => {
-    expect(failure(() => bindPod(podWith(changes), bindingWith({ name: 'n1' }, metadata), NOW_MS))).toMatch(
-      expected,
-    );
+    expect(
+      failure(() => bindPod(podWith(changes), bindingWith({ name: 'n1' }, metadata), BINDING_TERMS)),
+    ).toMatch(expected);
   });
 
   test.each<[string, object, string, RegExp]>([

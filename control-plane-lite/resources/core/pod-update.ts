@@ -2,11 +2,13 @@
  *  Source: upstream's pod update validation, release 1.24. */
 import type { FieldError } from '#api/meta/field-error.ts';
 import type { Container, Pod, PodSpec, Toleration } from '#api/schema/gen/core-v1.ts';
+import { isSeccompAnnotation } from '#api/schema/seccomp-annotations.ts';
 import { createFaults, type Faults } from '#api/schema/validation/faults.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { changedPaths, sameContent } from '../content-diff.ts';
 import type { ApiObject, StrategyContext } from '../contract.ts';
 import { typed } from '../view.ts';
+import { mayChangeSeccomp } from './pod-seccomp.ts';
 
 const MUTABLE =
   'pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
@@ -14,12 +16,8 @@ const MUTABLE =
 const MAX_DEADLINE_SECONDS = 2 ** 31 - 1;
 
 /** Annotations that say something of the whole life of the pod. */
-export function validateLastingAnnotations(
-  faults: Faults,
-  pod: Pod,
-  old: Pod,
-  { configMirror, appArmorContainerPrefix }: Vocabulary,
-): void {
+export function validateLastingAnnotations(faults: Faults, pod: Pod, old: Pod, words: Vocabulary): void {
+  const { configMirror, appArmorContainerPrefix } = words;
   const [now = {}, before = {}] = [pod.metadata?.annotations, old.metadata?.annotations];
   if (now === before) return;
   for (const key of new Set([...Object.keys(now), ...Object.keys(before)])) {
@@ -28,8 +26,11 @@ export function validateLastingAnnotations(
     if (key.startsWith(appArmorContainerPrefix)) {
       faults.forbidden(path, 'may not remove or update AppArmor annotations');
     }
-    if (key !== configMirror) continue;
     const how = now[key] === undefined ? 'remove' : before[key] === undefined ? 'add' : 'update';
+    if (isSeccompAnnotation(key, words) && !mayChangeSeccomp(pod, key, now[key], words)) {
+      faults.forbidden(path, `may not ${how} seccomp annotations`);
+    }
+    if (key !== configMirror) continue;
     faults.forbidden(path, `may not ${how} mirror pod annotation`);
   }
 }

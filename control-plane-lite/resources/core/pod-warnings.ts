@@ -2,6 +2,7 @@
  *  Source: upstream's pod warnings, release 1.24. */
 import { parseQuantity } from '#api/meta/quantity.ts';
 import type { Pod, PodSpec, PodTemplateSpec, Volume } from '#api/schema/gen/core-v1.ts';
+import { isSeccompAnnotation, seccompPlaces } from '#api/schema/seccomp-annotations.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 
 const NANOS = 1_000_000_000n;
@@ -59,17 +60,24 @@ function labelWarnings(spec: PodSpec, path: string, vocabulary: Vocabulary): rea
   return warnings;
 }
 
+/** A profile that stands in a field too is not said in a way of the past: the server adds the annotation itself. */
 function annotationWarnings(
-  annotations: Readonly<Record<string, string>>,
+  template: PodTemplateSpec,
   path: string,
-  { seccompPod, seccompContainerPrefix, domain }: Vocabulary,
+  vocabulary: Vocabulary,
 ): readonly string[] {
+  const { domain } = vocabulary;
+  const inFields = new Set(
+    seccompPlaces(template, vocabulary)
+      .filter(({ profile }) => profile !== undefined)
+      .map(({ key }) => key),
+  );
   const seccomp = (use: string): string =>
     `deprecated since v1.19, non-functional in v1.25; use the "${use}" field instead`;
-  return Object.keys(annotations).flatMap((key) => {
+  return Object.keys(template.metadata?.annotations ?? {}).flatMap((key) => {
     const at = `${path}[${key}]`;
-    if (key === seccompPod) return [`${at}: ${seccomp('seccompProfile')}`];
-    if (key.startsWith(seccompContainerPrefix)) return [`${at}: ${seccomp('seccompProfile')}`];
+    if (isSeccompAnnotation(key, vocabulary) && !inFields.has(key))
+      return [`${at}: ${seccomp('seccompProfile')}`];
     if (key === `scheduler.alpha.${domain}/critical-pod`) {
       return [`${at}: non-functional in v1.16+; use the "priorityClassName" field instead`];
     }
@@ -122,11 +130,11 @@ export function podTemplateWarnings(
   path: string,
   vocabulary: Vocabulary,
 ): readonly string[] {
-  const { spec, metadata } = template ?? {};
+  const { spec } = template ?? {};
   const prefix = path === '' ? '' : `${path}.`;
   return [
     ...(spec === undefined ? [] : specWarnings(spec, `${prefix}spec`, vocabulary)),
-    ...annotationWarnings(metadata?.annotations ?? {}, `${prefix}metadata.annotations`, vocabulary),
+    ...annotationWarnings(template ?? {}, `${prefix}metadata.annotations`, vocabulary),
   ];
 }
 

@@ -12,6 +12,7 @@ import { membersOf, typed } from '../view.ts';
 import { ephemeralContainersPart } from './pod-ephemeral.ts';
 import { serverPodOptions } from './pod-options.ts';
 import { podRow } from './pod-row.ts';
+import { annotateSeccomp, seccompConflicts, syncSeccomp } from './pod-seccomp.ts';
 import { podStatusPart } from './pod-status.ts';
 import { validatePodUpdate } from './pod-update.ts';
 import { podWarnings } from './pod-warnings.ts';
@@ -24,8 +25,9 @@ function normalizePod(draft: ApiObject): void {
   draft['spec'] = { ...membersOf(draft, 'spec'), serviceAccountName: name, serviceAccount: name };
 }
 
-function prepareForCreate(draft: ApiObject): void {
+function prepareForCreate(draft: ApiObject, { vocabulary }: StrategyContext): void {
   normalizePod(draft);
+  syncSeccomp(draft, vocabulary);
   draft['status'] = { phase: 'Pending', qosClass: qosClass(typed<Pod>(draft)) };
 }
 
@@ -53,12 +55,12 @@ function validate(
   return [...content, ...faults.errors];
 }
 
-function validateCreate(object: ApiObject): readonly FieldError[] {
+function validateCreate(object: ApiObject, { vocabulary }: StrategyContext): readonly FieldError[] {
   const faults = createFaults();
   if ((typed<Pod>(object).spec?.ephemeralContainers ?? []).length > 0) {
     faults.forbidden('spec.ephemeralContainers', 'cannot be set on create');
   }
-  return faults.errors;
+  return [...faults.errors, ...seccompConflicts(typed<Pod>(object), vocabulary)];
 }
 
 /** Grace is what the client asks for, else what the pod asks for; a pod that runs nowhere needs none. */
@@ -88,6 +90,7 @@ export function podKind(vocabulary: Vocabulary): KindEntry {
       sharesUntouched: true,
       normalize: normalizePod,
       prepareForCreate,
+      prepareForUpdate: (draft) => annotateSeccomp(draft, vocabulary),
       validate,
       validateCreate,
       validateUpdate: validatePodUpdate,

@@ -1,0 +1,94 @@
+/** Keeps the two forms of a pod's seccomp profiles the same: what is said by annotation stands in the fields before
+ *  admission judges the pod, and nobody changes an annotation behind its back. Pure.
+ *  Source: upstream's pod strategy, release 1.24; decision 0075. */
+import type { FieldError } from '#api/meta/field-error.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import {
+  isSeccompAnnotation,
+  seccompAnnotationOf,
+  seccompDifference,
+  seccompFieldOf,
+  seccompPlaces,
+} from '#api/schema/seccomp-annotations.ts';
+import { createFaults } from '#api/schema/validation/faults.ts';
+import type { Vocabulary } from '#api/vocabulary.ts';
+import type { ApiObject } from '../contract.ts';
+import { isMembers, type Members, membersOf, typed } from '../view.ts';
+
+type Words = Pick<Vocabulary, 'seccompPod' | 'seccompContainerPrefix'>;
+
+/** With the profile of the annotation, where it has none of its own. */
+function withProfile(holder: Members, annotation: string | undefined): Members {
+  const context = isMembers(holder['securityContext']) ? holder['securityContext'] : {};
+  if (annotation === undefined || context['seccompProfile'] !== undefined) return holder;
+  const seccompProfile = seccompFieldOf(annotation);
+  return seccompProfile === undefined
+    ? holder
+    : { ...holder, securityContext: { ...context, seccompProfile } };
+}
+
+/** Sets the fields of the containers in a list that are said by annotation alone. */
+export function fillSeccompFields(
+  containers: readonly unknown[],
+  annotations: Readonly<Record<string, string>>,
+  { seccompContainerPrefix }: Words,
+): readonly unknown[] {
+  return containers.map((container) =>
+    isMembers(container)
+      ? withProfile(container, annotations[`${seccompContainerPrefix}${String(container['name'])}`])
+      : container,
+  );
+}
+
+/** Both forms of every profile, where a new pod has one. */
+export function syncSeccomp(draft: ApiObject, words: Words): void {
+  const annotations = draft.metadata.annotations ?? {};
+  if (Object.keys(annotations).some((key) => isSeccompAnnotation(key, words))) {
+    const spec = { ...withProfile(membersOf(draft, 'spec'), annotations[words.seccompPod]) };
+    for (const list of ['initContainers', 'containers'] as const) {
+      const containers = spec[list];
+      if (Array.isArray(containers)) spec[list] = fillSeccompFields(containers, annotations, words);
+    }
+    draft['spec'] = spec;
+  }
+  annotateSeccomp(draft, words);
+}
+
+/** Adds the annotations of fields that have none: agents of earlier releases read only these, and a client that puts
+ *  the pod without them means no change. */
+export function annotateSeccomp(draft: ApiObject, words: Words): void {
+  const annotations = draft.metadata.annotations ?? {};
+  const missing = seccompPlaces(typed<Pod>(draft), words).flatMap(({ key, profile }) => {
+    const text = profile === undefined ? undefined : seccompAnnotationOf(profile);
+    return text === undefined || annotations[key] !== undefined ? [] : [[key, text] as const];
+  });
+  if (missing.length > 0) draft.metadata.annotations = { ...annotations, ...Object.fromEntries(missing) };
+}
+
+/** Faults of a new pod whose annotations and fields say different things. */
+export function seccompConflicts(pod: Pod, words: Words): readonly FieldError[] {
+  const faults = createFaults();
+  const annotations = pod.metadata?.annotations ?? {};
+  for (const { key, path, profile } of seccompPlaces(pod, words)) {
+    const annotation = annotations[key];
+    if (annotation === undefined || profile === undefined) continue;
+    const member = seccompDifference(annotation, profile);
+    if (member === undefined) continue;
+    const what = member === 'type' ? 'type' : 'profile';
+    faults.forbidden(`${path}.${member}`, `seccomp ${what} in annotation and field must match`);
+  }
+  return faults.errors;
+}
+
+/** Whether an annotation that was added, changed or removed still says what the field says. */
+export function mayChangeSeccomp(
+  pod: Pod,
+  key: string,
+  annotation: string | undefined,
+  words: Words,
+): boolean {
+  const profile = seccompPlaces(pod, words).find((place) => place.key === key)?.profile;
+  return (
+    profile !== undefined && annotation !== undefined && seccompDifference(annotation, profile) === undefined
+  );
+}
