@@ -12,6 +12,7 @@ import {
   type NodeServerOptions,
   startNodeServer,
 } from './node-server.ts';
+import type { Reviews } from './reviews.ts';
 
 const FROM = new Date(Date.now() - 3_600_000);
 const UNTIL = new Date(Date.now() + 3_600_000);
@@ -75,7 +76,7 @@ interface Started {
   readonly renew: () => void;
 }
 
-async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
+async function start(more: Partial<NodeServerOptions> = {}, reviews?: Reviews): Promise<Started> {
   let current = serving();
   let execs = 0;
   const verbosities: number[] = [];
@@ -93,7 +94,7 @@ async function start(more: Partial<NodeServerOptions> = {}): Promise<Started> {
       run: () => Promise.resolve(),
     },
     clientAuthorities: { text: () => authority.certificate, onChange: () => () => undefined },
-    reviews: undefined,
+    reviews,
     configz: () => ({}),
     entries: () => [entry],
     find: () => entry,
@@ -292,4 +293,130 @@ describe('startNodeServer', () => {
     await expect(start({ readOnlyPort })).rejects.toThrow('--read-only-port: another program listens on');
     await new Promise((resolve) => taken.close(resolve));
   });
+});
+
+/** Parts of a node by the paths that lead to them, as upstream's document on the authorization of its node agent has it. */
+const PART_OF: Readonly<Record<string, string>> = {
+  '/stats': 'stats',
+  '/stats/': 'stats',
+  '/stats/summary': 'stats',
+  '/stats/container': 'stats',
+  '/metrics': 'metrics',
+  '/metrics/': 'metrics',
+  '/metrics/cadvisor': 'metrics',
+  '/metrics/probes': 'metrics',
+  '/metrics/resource': 'metrics',
+  '/logs': 'log',
+  '/logs/': 'log',
+  '/logs/messages': 'log',
+  '/spec': 'spec',
+  '/spec/': 'spec',
+  '/': 'proxy',
+  '/healthz': 'proxy',
+  '/healthz/log': 'proxy',
+  '/pods': 'proxy',
+  '/runningpods/': 'proxy',
+  '/configz': 'proxy',
+  '/exec/default/web/c': 'proxy',
+  '/attach/default/web/c': 'proxy',
+  '/portForward/default/web': 'proxy',
+  '/run/default/web/c': 'proxy',
+  '/containerLogs/default/web/c': 'proxy',
+  '/debug/pprof/': 'proxy',
+  '/debug/pprof/cmdline': 'proxy',
+  '/debug/flags/v': 'proxy',
+  '/statsx': 'proxy',
+  '/metricsx': 'proxy',
+  '/nosuch': 'proxy',
+};
+
+const VERB_OF: Readonly<Record<string, string>> = {
+  GET: 'get',
+  POST: 'create',
+  PUT: 'update',
+  PATCH: 'patch',
+  DELETE: 'delete',
+  // No role can name what these ask for.
+  HEAD: '',
+  OPTIONS: '',
+};
+
+/** What roles give to each user: verbs and parts of nodes. */
+const ROLES: Readonly<
+  Record<string, { readonly verbs: readonly string[]; readonly parts: readonly string[] }>
+> = {
+  operator: {
+    verbs: ['get', 'create', 'update', 'patch', 'delete'],
+    parts: ['stats', 'metrics', 'log', 'spec', 'proxy'],
+  },
+  scraper: { verbs: ['get'], parts: ['stats', 'metrics'] },
+  'system:serviceaccount:default:collector': { verbs: ['get'], parts: ['log'] },
+  'system:node:n2': { verbs: [], parts: [] },
+  nobody: { verbs: [], parts: [] },
+};
+
+const mayUse = (name: string, verb: string, part: string): boolean => {
+  const role = ROLES[name];
+  return role !== undefined && role.verbs.includes(verb) && role.parts.includes(part);
+};
+
+const roleReviews: Reviews = {
+  userOfToken: (token) =>
+    Promise.resolve(ROLES[token] === undefined ? undefined : { name: token, groups: [], extra: {} }),
+  mayUse: ({ name }, { verb, subresource }) =>
+    Promise.resolve({ allowed: mayUse(name, verb, subresource), reason: '' }),
+};
+
+describe.each([true, false])(
+  'with anonymous=%s, everybody gets what roles give him and nothing else',
+  (anonymous) => {
+    const access = { tokens: true, anonymous, mode: 'Webhook' } as const;
+    const users = [...Object.keys(ROLES), 'unknown', ''];
+
+    test.each(['HTTP/1.1', 'WebSocket'])('by %s', async (protocol) => {
+      const { port } = await start({ access }, roleReviews);
+      const agent = new Agent({ keepAlive: true, maxSockets: 8 });
+      const upgrade = {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': Buffer.alloc(16).toString('base64'),
+      };
+      const wrong: string[] = [];
+      const methods = protocol === 'WebSocket' ? ['GET'] : Object.keys(VERB_OF);
+      const cases = Object.keys(PART_OF).flatMap((path) =>
+        methods.flatMap((method) => users.map((user) => ({ path, method, user }))),
+      );
+      await Promise.all(
+        cases.map(async ({ path, method, user }) => {
+          const headers = {
+            ...(user === '' ? {} : { authorization: `Bearer ${user}` }),
+            ...(protocol === 'WebSocket' ? upgrade : {}),
+          };
+          const [status] = await ask(port, path, { method, headers, agent });
+          const isKnown = ROLES[user] !== undefined || (user === '' && anonymous);
+          const isAllowed = mayUse(user, VERB_OF[method] ?? '', PART_OF[path] ?? '');
+          const expected = isAllowed ? 'let in' : isKnown ? 403 : 401;
+          const found = status === 401 || status === 403 ? status : 'let in';
+          if (found !== expected) wrong.push(`${user} ${method} ${path}: ${status}, not ${expected}`);
+        }),
+      );
+      agent.destroy();
+      expect(wrong).toEqual([]);
+    });
+  },
+);
+
+test.each([
+  '/stats/../exec/default/web/c',
+  '/metrics/%2e%2e/pods',
+  '/stats%2f..%2fpods',
+  '//pods',
+  '/stats/..;/pods',
+])('a path such as %s leads a scraper nowhere', async (path) => {
+  const access = { tokens: true, anonymous: false, mode: 'Webhook' } as const;
+  const { port, execs } = await start({ access }, roleReviews);
+  const [status] = await ask(port, path, { headers: { authorization: 'Bearer scraper' } });
+  expect(status).toBeGreaterThanOrEqual(400);
+  expect(execs()).toBe(0);
 });
