@@ -43,10 +43,11 @@ function printStruct(plan: StructPlan, value: JsonObject): JsonObject {
 }
 
 function printMember({ value: plan, omitEmpty, present, nullable }: MemberPlan, given: unknown): unknown {
+  const isList = plan.kind === 'list' || plan.kind === 'map';
   const isAbsent = given === undefined || given === null;
   // An empty list is none once it has been stored.
-  if (nullable && (isAbsent || (plan.kind !== 'struct' && isEmptyValue(given)))) return null;
-  if (isAbsent) return present ? print(plan, zeroValue(plan, true)) : undefined;
+  if (nullable && (isAbsent || (isList && isEmptyValue(given)))) return null;
+  if (isAbsent) return present ? print(plan, plan.kind === 'struct' ? {} : zeroValue(plan)) : undefined;
   return omitEmpty && isEmptyValue(given) ? undefined : print(plan, given);
 }
 
