@@ -54,7 +54,7 @@ describe('the data of a revision', () => {
   });
 
   it('has the zero values of claims in it', () => {
-    const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } };
+    const spec = { accessModes: ['ReadWriteOnce' as const], resources: { requests: { storage: '1Gi' } } };
     const volumes = [{ name: 'v', ephemeral: { volumeClaimTemplate: { spec } } }];
     const text = embeddedText(revisionData({ spec: { ...template.spec, containers: [], volumes } }));
     expect(text).toContain('"containers":null');
