@@ -12,6 +12,7 @@ import { applyProcessLimits } from './node/process-limits.ts';
 import { lockRoot, RootLockedError } from './node/root-lock.ts';
 import { rootDirFault, StartError } from './node/start-fault.ts';
 import { refuseSwap } from './node/swap.ts';
+import { showInstance } from './runtime/lost-sandboxes.ts';
 import { openDatagramSender } from './systemd/datagram.ts';
 import { createSystemdNotifier, parseNotifyEnvironment } from './systemd/notify.ts';
 import { reportToSystemd } from './systemd/report.ts';
@@ -73,6 +74,8 @@ async function runLocked(
   await keepKernelDefaults({ isProtected, sets: config.platconfig !== '' }, log);
   await applyProcessLimits(config, log);
   const base = await createBase(config, origins, node, log);
+  await using held = new AsyncDisposableStack();
+  held.use(await showInstance(base.settings.owner.instance, log));
   const runtimeSide = await createRuntimeSide(base);
   await runParts(base, runtimeSide, stop, async () => {
     const notifier = await createSystemdNotifier(

@@ -11,7 +11,7 @@ import { resourceRules } from '../registration/settings.ts';
 import type { DnsSettings } from '../runtime/config/dns.ts';
 import { parseResolvConf, type ResolvConf } from '../runtime/config/resolv-conf.ts';
 import type { ResourceSettings } from '../runtime/config/resources.ts';
-import { hugePageSizesBytes, nodeCapacity, prefersIPv6 } from './node-facts.ts';
+import { hugePageSizesBytes, nodeCapacity, nodeName, prefersIPv6 } from './node-facts.ts';
 
 export interface NodeIdentity {
   readonly instance: string;
@@ -41,7 +41,12 @@ export async function loadNodeSettings(config: AgentConfig, identity: NodeIdenti
       : {}),
   };
   return {
-    owner: { vocabulary, instance: identity.instance },
+    owner: {
+      vocabulary,
+      instance: identity.instance,
+      rootDir: config.rootDir,
+      node: nodeName(config.hostnameOverride),
+    },
     vocabulary,
     podLogsDir: config.podLogsDir,
     resources,

@@ -24,7 +24,7 @@ const FIRST_LOOK_RETRY_MS = 500;
 /** Everything that runs for as long as the agent does. Nothing is decided before the runtime was seen once. */
 export async function runAll(
   base: Base,
-  { connection, identity, view, observer }: RuntimeSide,
+  { connection, identity, view, observer, lost }: RuntimeSide,
   {
     manager,
     sources,
@@ -59,6 +59,7 @@ export async function runAll(
     resources.onChange(() => retryDevicePods(base, manager));
     base.changes.subscribe(() => resources.keepOnly(() => holdingPods(manager, view)));
     running.push(
+      lost.sweep(),
       cgroupSide.run(manager, stop),
       resources.run(stop),
       csi.registry.run(stop),

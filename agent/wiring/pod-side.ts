@@ -307,13 +307,14 @@ async function operationDeps(
   { execSync, ...parts }: PodParts,
 ): Promise<OperationDeps> {
   const { config, clock, log, settings } = base;
-  const { connection, imageConnection, view, observer, files, links } = runtimeSide;
+  const { connection, imageConnection, view, observer, files, links, lost } = runtimeSide;
   const { runtime } = connection;
   const podIP = addressOf(view, settings);
   const { userAgent } = probeIdentity(base);
   return {
     ...parts,
     waits: base.waits,
+    lost,
     runtime,
     images: await createImages({ images: imageConnection.images, clock, log, env: process.env }, config),
     view,

@@ -13,6 +13,7 @@ import { withCallWaits } from '../runtime/call-waits.ts';
 import { createConnectionHolder } from '../runtime/connection-holder.ts';
 import { detectEndpoint } from '../runtime/detect-endpoint.ts';
 import { createRuntimeIdentity, type RuntimeIdentity } from '../runtime/identity.ts';
+import { createLostSandboxes, type LostSandboxes } from '../runtime/lost-sandboxes.ts';
 import { followConnection } from '../runtime/runtime-wait.ts';
 import type { Base } from './base.ts';
 
@@ -26,6 +27,8 @@ export interface RuntimeSide {
   readonly observer: Observer;
   readonly files: PodFiles;
   readonly links: LogLinks;
+  /** Sandboxes of agents that are gone. */
+  readonly lost: LostSandboxes;
 }
 
 export async function createRuntimeSide(base: Base): Promise<RuntimeSide> {
@@ -62,5 +65,6 @@ export function createRuntimeParts(
   const observer = createObserver({ runtime, read, statuses, view, clock, log, events });
   const identity = createRuntimeIdentity(runtime);
   const links = createLogLinks({ log }, config.containerLogsDir);
-  return { connection, imageConnection, identity, view, observer, files, links };
+  const lost = createLostSandboxes({ runtime, owner: settings.owner, log });
+  return { connection, imageConnection, identity, view, observer, files, links, lost };
 }

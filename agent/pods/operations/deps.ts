@@ -19,6 +19,7 @@ import type { ContainerSettings } from '../../runtime/config/container.ts';
 import type { DnsSettings } from '../../runtime/config/dns.ts';
 import type { Owner } from '../../runtime/config/labels.ts';
 import type { ResourceSettings } from '../../runtime/config/resources.ts';
+import type { LostSandboxes } from '../../runtime/lost-sandboxes.ts';
 import type { ContainerSpec } from '../plan.ts';
 import type { PodFiles } from '../pod-files.ts';
 
@@ -56,6 +57,8 @@ export type RunHandler = (
 export interface OperationDeps {
   /** Shows volumes that are long in coming and going. */
   readonly waits?: Pick<Waits, 'during'>;
+  /** Sandboxes that may stand in the way of a pod's. */
+  readonly lost?: Pick<LostSandboxes, 'removeOf'>;
   readonly runtime: RuntimeService;
   readonly images: ImageManager;
   readonly volumes: VolumeManager;

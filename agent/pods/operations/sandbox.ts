@@ -54,12 +54,18 @@ export async function createSandbox(
   const config = await sandboxConfig(deps, pod, attempt, { warn: attempt === 0 });
   const runtimeHandler = await deps.runtimeHandler(pod);
   const createdAtMs = clock.now();
+  const { uid, namespace, name } = podIdentity(pod);
+  const runOnce = () =>
+    runtime.runPodSandbox({ config, runtimeHandler }, { timeoutMs: RUN_SANDBOX_TIMEOUT_MS });
   const run = () =>
-    runtime
-      .runPodSandbox({ config, runtimeHandler }, { timeoutMs: RUN_SANDBOX_TIMEOUT_MS })
+    runOnce()
+      .catch(async (thrown: unknown) => {
+        // Its name may be taken by what an agent left whose root directory is lost.
+        if (!(await removeLost(deps, uid))) throw thrown;
+        return await runOnce();
+      })
       .catch((thrown: unknown) => relistAndThrow(deps, thrown));
   const { podSandboxId } = await starts.run(run, signal);
-  const { uid, namespace, name } = podIdentity(pod);
   view.noteSandbox({
     id: podSandboxId,
     podUID: uid,
@@ -70,6 +76,15 @@ export async function createSandbox(
     createdAtMs,
     ips: pod.spec?.hostNetwork === true ? [] : await sandboxIPs(deps, podSandboxId),
   });
+}
+
+async function removeLost({ lost, log }: OperationDeps, podUID: string): Promise<boolean> {
+  try {
+    return (await lost?.removeOf(podUID)) === true;
+  } catch (err) {
+    log.debug({ err, podUID }, 'Sandboxes of lost agent instances were not removed');
+    return false;
+  }
 }
 
 /** A call that failed may have had its effect all the same, or found that of an earlier agent's call in its way. */

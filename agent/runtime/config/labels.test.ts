@@ -40,7 +40,9 @@ test('a pod label never takes the place of an owner label', () => {
 });
 
 test('sandbox annotations are the pod annotations', () => {
-  expect(sandboxAnnotations(withAnnotations(pod, { a: 'b' }))).toEqual({ a: 'b' });
+  expect(sandboxAnnotations(OWNER, withAnnotations(pod, { a: 'b' }))).toEqual({ a: 'b' });
+  const placed = { ...OWNER, rootDir: '/r', node: 'n' };
+  expect(Object.values(sandboxAnnotations(placed, pod)).sort()).toEqual(expect.arrayContaining(['/r', 'n']));
 });
 
 test('the owner selector matches the labels', () => {

@@ -13,6 +13,9 @@ export interface Owner {
   readonly vocabulary: Pick<Vocabulary, 'criPrefix'>;
   /** Value of the owner label; a valid label value that survives restarts of the agent. */
   readonly instance: string;
+  /** By which another agent finds out whether this instance is gone. */
+  readonly rootDir?: string;
+  readonly node?: string;
 }
 
 /** What the labels of a CRI sandbox say. */
@@ -47,6 +50,8 @@ export interface CriKeys {
   readonly podUID: string;
   readonly containerName: string;
   readonly instance: string;
+  readonly rootDir: string;
+  readonly node: string;
   readonly hash: string;
   readonly restartCount: string;
   readonly terminationMessagePath: string;
@@ -65,6 +70,8 @@ export function criKeys({ criPrefix }: Pick<Vocabulary, 'criPrefix'>): CriKeys {
     podUID: `${criPrefix}.pod.uid`,
     containerName: `${criPrefix}.container.name`,
     instance: `${criPrefix}.nodeagent.instance`,
+    rootDir: `${criPrefix}.nodeagent.rootDir`,
+    node: `${criPrefix}.nodeagent.node`,
     hash: `${criPrefix}.container.hash`,
     restartCount: `${criPrefix}.container.restartCount`,
     terminationMessagePath: `${criPrefix}.container.terminationMessagePath`,
@@ -91,9 +98,14 @@ export function sandboxLabels(owner: Owner, pod: Pod): StringMap {
   return { ...pod.metadata?.labels, ...identityLabels(owner, pod) };
 }
 
-/** Annotations of a sandbox: the pod's, which some runtimes act on. */
-export function sandboxAnnotations(pod: Pod): StringMap {
-  return { ...pod.metadata?.annotations };
+/** Annotations of a sandbox: the pod's, which some runtimes act on, and where its agent instance is at home. */
+export function sandboxAnnotations({ vocabulary, rootDir, node }: Owner, pod: Pod): StringMap {
+  const keys = criKeys(vocabulary);
+  return {
+    ...pod.metadata?.annotations,
+    ...(rootDir === undefined ? {} : { [keys.rootDir]: rootDir }),
+    ...(node === undefined ? {} : { [keys.node]: node }),
+  };
 }
 
 /** The label selector that lists the agent's own objects, for CRI list filters. */

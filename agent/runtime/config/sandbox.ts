@@ -62,7 +62,7 @@ export function makeSandboxConfig(input: SandboxInput): SandboxResult {
     dnsConfig: dns.config,
     portMappings: portMappings(pod),
     labels: sandboxLabels(owner, pod),
-    annotations: sandboxAnnotations(pod),
+    annotations: sandboxAnnotations(owner, pod),
     linux: linuxConfig(input),
   };
   return { kind: 'ok', config, warnings: dns.warnings };

@@ -1,0 +1,115 @@
+import { describe, expect, test } from 'vitest';
+import { silentLogger } from '#api/kit/logger.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
+import type { PodSandbox } from '#cri/gen/cri-v1.ts';
+import { criKeys, type Owner } from './config/labels.ts';
+import { createLostSandboxes, isShown, type LostSandboxDeps, showInstance } from './lost-sandboxes.ts';
+
+const owner: Owner = { vocabulary: VOCABULARIES.plat, instance: 'mine', rootDir: '/root', node: 'n' };
+const keys = criKeys(VOCABULARIES.plat);
+
+interface Traits {
+  readonly instance?: string;
+  readonly rootDir?: string;
+  readonly node?: string;
+  readonly podUID?: string;
+}
+
+const sandbox = (id: string, traits: Traits = {}): PodSandbox => {
+  const { instance = 'lost', rootDir = '/root', node = 'n', podUID = 'u' } = traits;
+  return {
+    id,
+    metadata: undefined,
+    state: 'SANDBOX_READY',
+    createdAt: 0n,
+    labels: instance === '' ? {} : { [keys.instance]: instance, [keys.podUID]: podUID },
+    annotations: { ...(rootDir === '' ? {} : { [keys.rootDir]: rootDir }), [keys.node]: node },
+    runtimeHandler: '',
+  } as unknown as PodSandbox;
+};
+
+/** @param instances of root directories that are there; those that live beside */
+function setUp(
+  sandboxes: readonly PodSandbox[],
+  instances: Readonly<Record<string, string>> = {},
+  live: readonly string[] = [],
+) {
+  const calls: string[] = [];
+  const runtime = {
+    listPodSandbox: () => Promise.resolve({ items: [...sandboxes] }),
+    listContainers: () =>
+      Promise.resolve({
+        containers: [
+          { id: 'c1', state: 'CONTAINER_RUNNING', annotations: { [keys.podTerminationGracePeriod]: '7' } },
+          { id: 'c2', state: 'CONTAINER_RUNNING', annotations: {} },
+          { id: 'c3', state: 'CONTAINER_EXITED', annotations: {} },
+        ],
+      }),
+    stopContainer: ({ containerId, timeout }: { containerId: string; timeout: bigint }) => {
+      calls.push(`stop ${containerId} ${timeout}`);
+      return Promise.resolve({});
+    },
+    stopPodSandbox: ({ podSandboxId }: { podSandboxId: string }) => {
+      calls.push(`stop ${podSandboxId}`);
+      return Promise.resolve({});
+    },
+    removePodSandbox: ({ podSandboxId }: { podSandboxId: string }) => {
+      calls.push(`remove ${podSandboxId}`);
+      return Promise.resolve({});
+    },
+  } as unknown as LostSandboxDeps['runtime'];
+  const lost = createLostSandboxes({
+    runtime,
+    owner,
+    log: silentLogger,
+    instanceOf: (rootDir) =>
+      rootDir === '/broken' ? Promise.reject(new Error('EIO')) : Promise.resolve(instances[rootDir] ?? ''),
+    isLive: (instance) => Promise.resolve(live.includes(instance)),
+  });
+  const removed = (): readonly string[] => calls.filter((call) => call.startsWith('remove'));
+  return { lost, calls, removed };
+}
+
+describe('createLostSandboxes', () => {
+  test('stops containers with their grace before it removes a sandbox', async () => {
+    const { lost, calls } = setUp([sandbox('s')], { '/root': 'mine' });
+    await lost.sweep();
+    expect(calls).toEqual(['stop c1 7', 'stop c2 30', 'stop s', 'remove s']);
+  });
+
+  test.each<[string, Traits, number, number]>([
+    ['of this root, whose instance is another now', {}, 1, 1],
+    ['of its own', { instance: 'mine' }, 0, 0],
+    ['of another node', { node: 'm' }, 0, 0],
+    ['of nobody', { instance: '' }, 0, 0],
+    ['of an agent that did not say where it is at home', { rootDir: '' }, 0, 0],
+    ['of another root that is gone: only where it stands in the way', { rootDir: '/gone' }, 0, 1],
+    ['of another root that is there', { rootDir: '/there' }, 0, 0],
+    ['of another root that is another one now', { rootDir: '/there', instance: 'old' }, 0, 1],
+    ['of a root that cannot be read', { rootDir: '/broken' }, 0, 0],
+    ['of an agent that lives, though its root is lost', { instance: 'alive' }, 0, 0],
+  ])('%s', async (_, traits, swept, removed) => {
+    const instances = { '/root': 'mine', '/there': 'lost' };
+    const sweeping = setUp([sandbox('s', traits)], instances, ['alive']);
+    await sweeping.lost.sweep();
+    expect(sweeping.removed()).toHaveLength(swept);
+    const removing = setUp([sandbox('s', traits)], instances, ['alive']);
+    expect(await removing.lost.removeOf('u')).toBe(removed === 1);
+    expect(removing.removed()).toHaveLength(removed);
+  });
+
+  test('removes each once, whoever asks', async () => {
+    const { lost, removed } = setUp([sandbox('s')], { '/root': 'mine' });
+    await Promise.all([lost.sweep(), lost.removeOf('u'), lost.removeOf('u')]);
+    expect(removed()).toHaveLength(1);
+  });
+});
+
+test('an instance that is shown is live until its process lets go of it', async () => {
+  const instance = `test-${process.pid}-${Date.now()}`;
+  expect(await isShown(instance)).toBe(false);
+  const shown = await showInstance(instance, silentLogger);
+  expect(await isShown(instance)).toBe(true);
+  await shown[Symbol.asyncDispose]();
+  expect(await isShown(instance)).toBe(false);
+});

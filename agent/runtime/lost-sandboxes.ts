@@ -1,0 +1,150 @@
+/** Sandboxes of this node whose agent instance is gone, because its root directory was lost: they are replaced, as
+ *  their volumes are lost too. Those of another agent, running or stopped, are never touched: its root directory still
+ *  names its instance, or it shows that it lives. See docs/decisions/0081-sandboxes-of-lost-instances.md. */
+import { readFile } from 'node:fs/promises';
+import { createConnection, createServer } from 'node:net';
+import { join } from 'node:path';
+import { asError } from '#api/kit/clock.ts';
+import type { Logger } from '#api/kit/logger.ts';
+import type { PodSandbox, RuntimeService } from '#cri/gen/cri-v1.ts';
+import { criKeys, type Owner } from './config/labels.ts';
+
+export interface LostSandboxDeps {
+  readonly runtime: Pick<
+    RuntimeService,
+    'listPodSandbox' | 'listContainers' | 'stopContainer' | 'stopPodSandbox' | 'removePodSandbox'
+  >;
+  readonly owner: Owner;
+  readonly log: Logger;
+  /** Default: the file in the root directory. @returns empty where there is none; rejects where that can't be read */
+  readonly instanceOf?: (rootDir: string) => Promise<string>;
+  /** Default: whether an agent of the instance shows itself. */
+  readonly isLive?: (instance: string) => Promise<boolean>;
+}
+
+export interface LostSandboxes {
+  /** Replaces what an earlier instance left of this very root directory. Never rejects. */
+  sweep(): Promise<void>;
+  /** Removes sandboxes of a pod whose instance is gone. @returns whether there were any; rejects with CriError */
+  removeOf(podUID: string): Promise<boolean>;
+}
+
+const DEFAULT_GRACE_SECONDS = 30;
+
+const liveName = (instance: string): string => `\0nodeagent-instance-${instance}`;
+
+/** Shows that the agent of an instance lives, until the process ends: the kernel forgets the name with it. */
+export async function showInstance(instance: string, log: Logger): Promise<AsyncDisposable> {
+  const server = createServer((socket) => socket.destroy());
+  server.unref();
+  await new Promise<void>((resolve) => {
+    server.once('error', (err) => {
+      log.debug({ err }, 'Instance is not shown');
+      resolve();
+    });
+    server.listen(liveName(instance), resolve);
+  });
+  server.on('error', () => undefined);
+  return { [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) };
+}
+
+/** Whether an agent of the instance lives in this network namespace. */
+export function isShown(instance: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ path: liveName(instance) });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.once('error', () => resolve(false));
+  });
+}
+
+async function readInstance(rootDir: string): Promise<string> {
+  try {
+    return (await readFile(join(rootDir, 'instance'), 'utf8')).trim();
+  } catch (thrown) {
+    const code = thrown instanceof Error && 'code' in thrown ? thrown.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return '';
+    throw thrown;
+  }
+}
+
+export function createLostSandboxes(deps: LostSandboxDeps): LostSandboxes {
+  const { runtime, owner, log, instanceOf = readInstance, isLive = isShown } = deps;
+  const keys = criKeys(owner.vocabulary);
+  const removals = new Map<string, Promise<void>>();
+
+  async function isGone({ labels, annotations }: PodSandbox): Promise<boolean> {
+    const instance = labels[keys.instance] ?? '';
+    const rootDir = annotations[keys.rootDir] ?? '';
+    if (instance === '' || instance === owner.instance || rootDir === '') return false;
+    if (annotations[keys.node] !== owner.node) return false;
+    if ((await instanceOf(rootDir).catch(() => instance)) === instance) return false;
+    return !(await isLive(instance));
+  }
+
+  async function remove({ id, labels }: PodSandbox): Promise<void> {
+    const pod = { namespace: labels[keys.podNamespace], name: labels[keys.podName] };
+    log.warn({ ...pod, sandboxID: id }, 'Sandbox of a lost agent instance is replaced');
+    const { containers } = await runtime.listContainers({ filter: { podSandboxId: id } });
+    await Promise.all(
+      containers
+        .filter(({ state }) => state === 'CONTAINER_RUNNING')
+        .map(({ id: containerId, annotations }) => {
+          const seconds = Number(annotations[keys.podTerminationGracePeriod] ?? DEFAULT_GRACE_SECONDS);
+          const timeout = BigInt(Number.isFinite(seconds) ? seconds : DEFAULT_GRACE_SECONDS);
+          return runtime.stopContainer({ containerId, timeout });
+        }),
+    );
+    await runtime.stopPodSandbox({ podSandboxId: id });
+    await runtime.removePodSandbox({ podSandboxId: id });
+  }
+
+  /** Once at a time for each. */
+  function removeOnce(sandbox: PodSandbox): Promise<void> {
+    const { id } = sandbox;
+    const known = removals.get(id);
+    if (known !== undefined) return known;
+    const removal = remove(sandbox).finally(() => removals.delete(id));
+    removals.set(id, removal);
+    return removal;
+  }
+
+  async function goneAmong(sandboxes: readonly PodSandbox[]): Promise<readonly PodSandbox[]> {
+    const gone = await Promise.all(sandboxes.map(isGone));
+    return sandboxes.filter((_, index) => gone[index]);
+  }
+
+  return {
+    async sweep() {
+      try {
+        const { items } = await runtime.listPodSandbox({});
+        const here = items.filter(({ annotations }) => annotations[keys.rootDir] === owner.rootDir);
+        for (const { status, reason } of await settleAll(await goneAmong(here), removeOnce)) {
+          if (status === 'rejected')
+            log.warn({ err: asError(reason) }, 'Sandbox of a lost agent instance stays');
+        }
+      } catch (err) {
+        log.warn({ err: asError(err) }, 'Sandboxes of lost agent instances were not looked for');
+      }
+    },
+    async removeOf(podUID) {
+      const filter = { labelSelector: { [keys.podUID]: podUID } };
+      const { items } = await runtime.listPodSandbox({ filter });
+      const gone = await goneAmong(items);
+      await Promise.all(gone.map(removeOnce));
+      return gone.length > 0;
+    },
+  };
+}
+
+interface Settled {
+  readonly status: 'fulfilled' | 'rejected';
+  readonly reason?: unknown;
+}
+
+const settleAll = (
+  sandboxes: readonly PodSandbox[],
+  work: (sandbox: PodSandbox) => Promise<void>,
+): Promise<readonly Settled[]> => Promise.allSettled(sandboxes.map(work));
