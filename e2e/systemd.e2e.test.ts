@@ -1,5 +1,7 @@
 /** nodeagent as a service: installed on a machine with a real systemd, under the accidents of a node's life. */
-import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { appendFile, copyFile, mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { eventually } from '../testing/wait.ts';
@@ -208,6 +210,85 @@ describe('nodeagent under systemd', () => {
     const log = await machine.run(['journalctl', '--no-pager', '-u', 'nodeagent', '--boot=-1']);
     expect(log).toContain('Started container main');
     expect(await machine.run(['nodeagent', 'logs', 'alpha'])).toContain('alpha speaks');
+  });
+
+  describe('as a node of a cluster', () => {
+    const PLANE = '/var/lib/plane';
+    const kubectl = (...words: readonly string[]): Promise<string> =>
+      machine.run(['kubectl', `--kubeconfig=${PLANE}/admin.platconfig`, ...words]);
+
+    async function isReady(): Promise<void> {
+      const path = 'jsonpath={.items[*].status.conditions[?(@.type=="Ready")].status}';
+      await eventually(async () => (await kubectl('get', 'nodes', '-o', path)) === 'True', {
+        timeoutMs: 90_000,
+        intervalMs: 500,
+        what: 'the node is ready',
+      });
+    }
+
+    /** Approves what the node asks for, until the API server gets through to it. */
+    async function speaks(word: string): Promise<string> {
+      return eventually(
+        async () => {
+          const requests = await kubectl('get', 'csr', '-o', 'name');
+          if (requests !== '') await kubectl('certificate', 'approve', ...requests.trim().split('\n'));
+          return kubectl('logs', word);
+        },
+        { timeoutMs: 60_000, intervalMs: 500, what: `${word} is heard` },
+      );
+    }
+
+    test('joins with the line that a token comes with, and its unit becomes the node', async () => {
+      const { rootfs } = machine;
+      const { stdout } = await promisify(execFile)('which', [process.env['KUBECTL'] ?? 'kubectl']);
+      await copyFile(await realpath(stdout.trim()), `${rootfs}/usr/local/bin/kubectl`);
+      const program = '/src/node_modules/node/bin/node /src/control-plane-lite/bin.ts';
+      await writeFile(
+        `${rootfs}/etc/systemd/system/plane.service`,
+        `[Service]\nExecStart=${program} --data-dir ${PLANE} --vocabulary kubernetes --enable-bootstrap-token-auth\n[Install]\nWantedBy=multi-user.target\n`,
+      );
+      await machine.run(['systemctl', 'enable', '--now', 'plane']);
+      const line = await eventually(
+        async () => machine.run([...program.split(' '), 'token', 'create', '--data-dir', PLANE]),
+        { timeoutMs: 60_000, intervalMs: 500, what: 'there is a token' },
+      );
+      expect(line).toMatch(/^nodeagent join https:/);
+      const said = await machine.run(['sh', '-c', line.trim()], 120_000);
+      expect(said).toContain('this machine has joined as node node1');
+      expect(said).toContain('nodeagent.service was restarted');
+      await isReady();
+      // Pods of manifests run on, and are shown.
+      await runningInstance('alpha');
+      expect(await machine.run(['nodeagent', 'doctor'])).toMatch(/API server +ok .*node node1 is Ready/);
+    });
+
+    test('runs pods of the API server, which gets through to them', async () => {
+      await kubectl('run', 'talker', '--image=local/busybox:1', '--', 'sh', '-c', 'echo hello; sleep 100000');
+      await kubectl('wait', '--for=condition=Ready', 'pod/talker', '--timeout=50s');
+      expect(await speaks('talker')).toBe('hello\n');
+      expect(await kubectl('exec', 'talker', '--', 'echo', 'executed')).toBe('executed\n');
+      expect(await kubectl('get', '--raw', '/api/v1/nodes/node1/proxy/metrics/resource')).toContain(
+        'node_cpu_usage',
+      );
+      expect(await machine.run(['nodeagent', 'ps'])).toMatch(/talker .* api\b/);
+    });
+
+    test('is the node after a reboot', async () => {
+      await machine.reboot();
+      await isReady();
+      expect(await speaks('talker')).toBe('hello\n');
+      expect(await kubectl('exec', 'talker', '--', 'echo', 'again')).toBe('again\n');
+    });
+
+    test('leaves, and is as it was', async () => {
+      const said = await machine.run(['nodeagent', 'leave'], 90_000);
+      expect(said).toContain('this machine has left');
+      const config = await readFile(`${machine.rootfs}/etc/nodeagent/config.yaml`, 'utf8');
+      expect(config).toMatch(/^shutdownGracePeriod: 30s$/m);
+      expect(config).not.toContain('clientCAFile');
+      await runningInstance('alpha');
+      await machine.run(['systemctl', 'disable', '--now', 'plane']);
+    });
   });
 
   test('is uninstalled with its pods, and keeps the manifests', async () => {

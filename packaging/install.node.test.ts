@@ -57,6 +57,7 @@ describe('install', () => {
         '/usr/local/bin/nodeagent',
         '/usr/local/lib/nodeagent/bin/node',
         '/usr/local/lib/nodeagent/package.json',
+        '/usr/local/lib/nodeagent/docs/flags.md',
         '/usr/local/lib/nodeagent/packaging/config.yaml',
         '/usr/local/lib/nodeagent/dist/nodeagent.js',
         '/usr/local/lib/nodeagent/dist/containerd-unit.js',

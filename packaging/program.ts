@@ -9,7 +9,14 @@ const run = promisify(execFile);
 /** Folder of the bundle in the program. */
 const BUNDLE = 'dist';
 /** What is installed besides the bundle and Node. */
-const FILES = ['package.json', 'LICENSE', 'packaging/config.yaml', 'packaging/systemd'];
+const FILES = [
+  'package.json',
+  'LICENSE',
+  'packaging/config.yaml',
+  'packaging/systemd',
+  'docs/flags.md',
+  'docs/joining.md',
+];
 
 /** The program could not be bundled from its sources. */
 export class BundleError extends Error {

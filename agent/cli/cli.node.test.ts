@@ -173,8 +173,9 @@ describe('exec', () => {
 
   test('says why a command cannot be run', async () => {
     const { code, err } = await run(['exec', 'web', '--', 'no-such-program']);
-    expect(code).toBe(1);
-    expect(err).toMatch(/^nodeagent: the command could not be run: .*no-such-program/);
+    expect([code, err]).toEqual([127, 'nodeagent: no-such-program: no such program in the container\n']);
+    expect((await run(['exec', 'web', '--', '/etc'])).code).toBe(126);
+    expect((await run(['exec', 'web', '--', '/no/such'])).code).toBe(127);
   });
 });
 
@@ -214,7 +215,7 @@ describe('apply and delete', () => {
   test('says that a pod of a file cannot be deleted here', async () => {
     const { code, err } = await run(['delete', 'pod', 'web']);
     expect(code).toBe(1);
-    expect(err).toMatch(/^pod\/web: this pod comes from the source "file"/);
+    expect(err).toMatch(/^pod\/web: it comes from .*web.*, not from apply: remove it there/);
   });
 
   test('says that a file is not there, or a directory has nothing', async () => {

@@ -101,6 +101,10 @@ async function deleteOne(
     await out.write(`${shown(target)} deleted\n`);
     return true;
   } catch (thrown) {
+    if (thrown instanceof ApiError && thrown.status === 409) {
+      await err.write(`${shown(target)}: ${printable(thrown.message)}\n`);
+      return false;
+    }
     if (!(thrown instanceof ApiError) || thrown.status !== 404) throw thrown;
     if (args.has('ignore-not-found')) return true;
     await err.write(`${shown(target)}: ${await whyNot(target, context)}\n`);

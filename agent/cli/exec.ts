@@ -3,8 +3,10 @@ import { fetchPods } from './answers.ts';
 import type { Arguments } from './arguments.ts';
 import { type Command, defineCommand } from './command.ts';
 import { UsageError } from './errors.ts';
+import { decideExecFailure } from './exec-failure.ts';
 import { findPod, parsePodName } from './find-pod.ts';
 import { chooseStreams, fetchSessionUrl, runSession } from './session.ts';
+import { printable } from './table.ts';
 
 const options = {
   stdin: { type: 'boolean', short: 'i', help: 'pass standard input on' },
@@ -36,10 +38,23 @@ export const command: Command = defineCommand({
       signal,
     });
     const session = { url, ...streams, joins: false, failure: 'the command could not be run' };
-    const { exitCode } = await runSession(session, context);
-    return exitCode;
+    try {
+      const { exitCode } = await runSession(session, context);
+      return exitCode;
+    } catch (thrown) {
+      const failure = decideExecFailure(messagesOf(thrown));
+      if (failure === undefined) throw thrown;
+      await context.err.write(`nodeagent: ${printable(failure.message)}\n`);
+      return failure.exitCode;
+    }
   },
 });
+
+function messagesOf(thrown: unknown): string {
+  const messages: string[] = [];
+  for (let at = thrown; at instanceof Error && messages.length < 8; at = at.cause) messages.push(at.message);
+  return messages.join(': ');
+}
 
 /** @throws UsageError */
 function execArguments({ positionals, rest }: Arguments): {

@@ -40,8 +40,8 @@ export function podCreated({ metadata, status }: Pod): string | undefined {
   return metadata?.creationTimestamp ?? status?.startTime ?? annotation(metadata, 'configSeen');
 }
 
-/** `file`, `http`, `socket` or `api`. */
-export const podSource = ({ metadata }: Pod): string => annotation(metadata, 'configSource') ?? '<unknown>';
+/** `file`, `http`, `socket` or `api`: pods of the API server alone are not marked. */
+export const podSource = ({ metadata }: Pod): string => annotation(metadata, 'configSource') ?? 'api';
 
 function annotation(metadata: Pod['metadata'], word: 'configSource' | 'configSeen'): string | undefined {
   const { annotations = {} } = metadata ?? {};

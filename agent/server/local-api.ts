@@ -21,6 +21,8 @@ export interface LocalApiDeps extends StreamRouteDeps {
   readonly objects: () => readonly ConfigObject[];
   readonly desired: () => DesiredState;
   readonly apply: (text: string) => Promise<readonly ApplyResult[]>;
+  /** The place of a manifest of another source that holds the object. */
+  readonly placeOf: (request: DeleteRequest) => string | undefined;
   readonly remove: (request: DeleteRequest, gracePeriodSeconds: number | undefined) => Promise<boolean>;
   /** The bytes of a container's log. @throws StatusError when there is no such log */
   readonly logs: (
@@ -163,6 +165,11 @@ async function remove(deps: LocalApiDeps, { params, query }: RouteRequest): Prom
     );
   }
   const removed = await deps.remove({ kind, namespace, name }, seconds);
+  const place = removed ? undefined : deps.placeOf({ kind, namespace, name });
+  if (place !== undefined) {
+    const message = `it comes from ${place}, not from apply: remove it there`;
+    throw new StatusError('Conflict', message);
+  }
   if (!removed) {
     throw new StatusError('NotFound', `${kind} ${namespace}/${name} was not applied through this socket`);
   }

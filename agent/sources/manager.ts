@@ -4,8 +4,8 @@ import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock, sleep } from '#api/kit/clock.ts';
 import { createListeners } from '#api/kit/listeners.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { mergeSnapshots } from './merge.ts';
-import type { DesiredState, PodSource, SourceName, SourceSnapshot } from './types.ts';
+import { type Holders, holdersOf, mergeSnapshots } from './merge.ts';
+import type { DesiredState, PodSource, SourceName, SourcePod, SourceSnapshot } from './types.ts';
 
 export interface SourceManagerDeps {
   readonly sources: readonly PodSource[];
@@ -19,6 +19,8 @@ export interface SourceManager {
   /** Runs every source until `signal` fires. A source that fails is started again with backoff. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
   current(): DesiredState;
+  /** Pods of an earlier agent, which keep their places. Call before anything is done with the state. */
+  restored(pods: readonly SourcePod[]): void;
   /** Calls the listener, synchronously, after each change. @returns a function that ends the subscription */
   onChange(listener: DesiredListener): () => void;
 }
@@ -33,9 +35,13 @@ export function createSourceManager(deps: SourceManagerDeps): SourceManager {
   const backoff = createBackoff(RESTART_BACKOFF);
   let state = mergeSnapshots([], expected);
 
+  function merge(holders: Holders): void {
+    state = mergeSnapshots([...snapshots.values()], expected, holders);
+  }
+
   function receive(snapshot: SourceSnapshot): void {
     snapshots.set(snapshot.source, snapshot);
-    state = mergeSnapshots([...snapshots.values()], expected);
+    merge(holdersOf(state));
     listeners.notify(state);
   }
 
@@ -60,6 +66,9 @@ export function createSourceManager(deps: SourceManagerDeps): SourceManager {
       await Promise.all(sources.map((source) => runSource(source, signal)));
     },
     current: () => state,
+    restored(pods) {
+      merge(holdersOf({ pods, objects: state.objects }));
+    },
     onChange(listener) {
       listeners.add(listener);
       return () => void listeners.delete(listener);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mergeSnapshots } from './merge.ts';
+import { holdersOf, mergeSnapshots } from './merge.ts';
 import type { SourceName, SourceObject, SourcePod, SourceSnapshot } from './types.ts';
 
 function pod(
@@ -64,6 +64,27 @@ describe('mergeSnapshots', () => {
     const merged = mergeSnapshots([snapshot('file', { pods })], ['file']);
     expect(uids(merged.pods)).toEqual(['u1']);
     expect(merged.conflicts[0]?.loser.location).toBe('/b.yaml');
+  });
+
+  test('within a source the place that has a pod already keeps it', () => {
+    const late = snapshot('file', { pods: [pod('file', 'web', 'u2', '/b.yaml')] });
+    const first = mergeSnapshots([late], ['file']);
+    const both = [pod('file', 'web', 'u1', '/a.yaml'), pod('file', 'web', 'u2', '/b.yaml')];
+    const merged = mergeSnapshots([snapshot('file', { pods: both })], ['file'], holdersOf(first));
+    expect(uids(merged.pods)).toEqual(['u2']);
+    expect(merged.conflicts[0]).toMatchObject({
+      winner: { location: '/b.yaml' },
+      loser: { location: '/a.yaml' },
+    });
+    // Its place is free when it is gone, and taken by a source before its own.
+    const gone = mergeSnapshots([snapshot('file', { pods: both.slice(0, 1) })], ['file'], holdersOf(merged));
+    expect(uids(gone.pods)).toEqual(['u1']);
+    const applied = mergeSnapshots([snapshot('socket', { pods: [pod('socket', 'web', 'u3')] })], ['socket']);
+    const sources = [
+      snapshot('file', { pods: both }),
+      snapshot('socket', { pods: [pod('socket', 'web', 'u3')] }),
+    ];
+    expect(uids(mergeSnapshots(sources, ['file', 'socket'], holdersOf(applied)).pods)).toEqual(['u1']);
   });
 
   test('two pods never share a uid', () => {

@@ -1,5 +1,6 @@
-/** Many sources, one desired state. Pure. The first source in SOURCE_NAMES order wins, and within a source
- *  the first in the source's own order. */
+/** Many sources, one desired state. Pure. The first source in SOURCE_NAMES order wins. Within a source the place that
+ *  has the pod already keeps it, so that a newcomer ends no pod that runs; of newcomers, the first in the source's own
+ *  order wins. */
 import {
   type DesiredState,
   type ManifestOrigin,
@@ -52,27 +53,58 @@ function createClaims(): Claims {
   };
 }
 
-/** @param expected the sources that are configured; the state is complete when each has read its content once */
+/** Where pods and objects came from so far, by identity. */
+export type Holders = ReadonlyMap<string, ManifestOrigin>;
+
+export function holdersOf({ pods, objects }: Pick<DesiredState, 'pods' | 'objects'>): Holders {
+  return new Map([
+    ...pods.map((entry) => [podIdentity(entry), entry.origin] as const),
+    ...objects.map((entry) => [objectIdentity(entry), entry.origin] as const),
+  ]);
+}
+
+/** The entries whose claim holds, in their own order. Those of a source that hold their name already claim first. */
+function claiming<T extends { readonly origin: ManifestOrigin }>(
+  entries: readonly T[],
+  holders: Holders,
+  identityOf: (entry: T) => string,
+  claim: (entry: T, identity: string) => boolean,
+): readonly T[] {
+  const holds = (entry: T): boolean => {
+    const { source, location } = holders.get(identityOf(entry)) ?? {};
+    return entry.origin.source === source && entry.origin.location === location;
+  };
+  const rank = (entry: T): number => SOURCE_NAMES.indexOf(entry.origin.source) * 2 + (holds(entry) ? 0 : 1);
+  const accepted = new Set(
+    entries.toSorted((a, b) => rank(a) - rank(b)).filter((entry) => claim(entry, identityOf(entry))),
+  );
+  return entries.filter((entry) => accepted.has(entry));
+}
+
+/** @param expected the sources that are configured; the state is complete when each has read its content once
+ *  @param holders of the state before */
 export function mergeSnapshots(
   snapshots: readonly SourceSnapshot[],
   expected: readonly SourceName[],
+  holders: Holders = new Map(),
 ): DesiredState {
   const ordered = snapshots.toSorted(
     (a, b) => SOURCE_NAMES.indexOf(a.source) - SOURCE_NAMES.indexOf(b.source),
   );
   const claims = createClaims();
-  const pods = ordered
-    .flatMap((snapshot) => snapshot.pods)
-    .filter((entry) => {
-      const identity = podIdentity(entry);
-      return claims.claim(identity, [identity, `uid ${entry.pod.metadata?.uid ?? identity}`], entry.origin);
-    });
-  const objects = ordered
-    .flatMap((snapshot) => snapshot.objects)
-    .filter((entry) => {
-      const identity = objectIdentity(entry);
-      return claims.claim(identity, [identity], entry.origin);
-    });
+  const pods = claiming(
+    ordered.flatMap((snapshot) => snapshot.pods),
+    holders,
+    podIdentity,
+    ({ pod, origin }, identity) =>
+      claims.claim(identity, [identity, `uid ${pod.metadata?.uid ?? identity}`], origin),
+  );
+  const objects = claiming(
+    ordered.flatMap((snapshot) => snapshot.objects),
+    holders,
+    objectIdentity,
+    ({ origin }, identity) => claims.claim(identity, [identity], origin),
+  );
   const unread = expected.filter(
     (name) => !ordered.some((snapshot) => snapshot.source === name && snapshot.partial !== true),
   );

@@ -46,7 +46,9 @@ export async function runAll(
   if (!stop.aborted) {
     await cgroupSide.cgroups.begin();
     const restore = createRestorer({ view, records, memory, volumes, log });
-    manager.restore((await restore()).map(afterShutdown));
+    const restored = await restore();
+    manager.restore(restored.map(afterShutdown));
+    sources.restored(restored);
     manager.apply(sources.current());
     manager.start(stop);
     base.canRun.resolve();

@@ -13,7 +13,10 @@ import { localApiRoutes } from '../server/local-api.ts';
 import type { CreateReview } from '../server/node/reviews.ts';
 import { runsNodeServer } from '../server/node/runs.ts';
 import { attachUrl, execUrl, portForwardUrl } from '../server/stream-urls.ts';
-import { parseKindWord } from '../sources/applied.ts';
+import { type DeleteRequest, parseKindWord } from '../sources/applied.ts';
+import { formatIdentity, objectIdentity, podIdentity } from '../sources/merge.ts';
+import { formatOrigin } from '../sources/report.ts';
+import type { DesiredState } from '../sources/types.ts';
 import { AGENT_VERSION } from '../version.ts';
 import type { Base } from './base.ts';
 import type { CollectionSide } from './collection-side.ts';
@@ -98,6 +101,10 @@ function startLocalApi(
     objects: () => objects.list(),
     desired: () => sources.current(),
     apply: (text) => applied.apply(text),
+    // People leave the node's name off that pods of manifests have at their end.
+    placeOf: ({ name, ...request }) =>
+      manifestPlace(sources.current(), { ...request, name }) ??
+      manifestPlace(sources.current(), { ...request, name: `${name}-${base.node}` }),
     remove: async (request, gracePeriodSeconds) => {
       const removed = await applied.delete(request);
       const isPod = parseKindWord(request.kind) === 'Pod';
@@ -129,6 +136,16 @@ function startLocalApi(
   });
   const { socketPath: path } = config;
   return listenOn('--socket', path, () => serveHttp({ log, routes }, { kind: 'unix', path }));
+}
+
+/** `/etc/nodeagent/manifests/web.yaml, document 2`; undefined for what was applied, or is not there. */
+function manifestPlace({ pods, objects }: DesiredState, request: DeleteRequest): string | undefined {
+  const identity = formatIdentity(parseKindWord(request.kind) ?? '', request.namespace, request.name);
+  const origin =
+    pods.find((entry) => podIdentity(entry) === identity)?.origin ??
+    objects.find((entry) => objectIdentity(entry) === identity)?.origin;
+  if (origin === undefined || origin.source === 'socket') return undefined;
+  return origin.source === 'api' ? 'the API server' : formatOrigin(origin);
 }
 
 const ephemeralRules = ({ config, vocabulary }: Base) => ({

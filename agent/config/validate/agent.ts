@@ -10,6 +10,8 @@ function checkSockets(config: AgentConfig): readonly ConfigFault[] {
   const endpoints = ['containerRuntimeEndpoint', 'imageServiceEndpoint'] as const;
   const faults = endpoints.flatMap((key) => {
     const value = config[key];
+    // The image service follows the runtime's endpoint, and its fault is said there.
+    if (key === 'imageServiceEndpoint' && value === config.containerRuntimeEndpoint) return [];
     if (value === '' || /^(?:unix:(?:\/\/)?)?\/[^/]/.test(value)) return [];
     return [
       faultOf(key, 'must be a unix socket such as unix:///run/containerd/containerd.sock', {
