@@ -88,9 +88,9 @@ export async function createPodSide(
   server?: ServerParts,
 ): Promise<PodSide> {
   const { config, clock, log, settings } = base;
+  const { rootDir } = config;
   const event = createPodEvent(base.events);
   const objects = createObjectStore();
-  const { rootDir } = config;
   const claims = createEphemeralClaims({ objects, rootDir, log });
   const objectsOf = (pod: Pod): ObjectReader =>
     server?.owns(pod) === true ? server.objects : claims.readerFor(pod);
@@ -134,15 +134,8 @@ export async function createPodSide(
   const parts = { createWorker, records, claims, volumes, volumeRefresh, resources, server, event, refuse };
   const manager = createManager(base, parts);
   const { applied, sources, report } = createPodSources(base, server);
-  createObjectWatcher({
-    objects,
-    sources,
-    manager,
-    volumes,
-    refresh: volumeRefresh.refresh,
-    report,
-    ...(server === undefined ? {} : { server }),
-  });
+  const watching = { objects, sources, manager, volumes, refresh: volumeRefresh.refresh, report };
+  createObjectWatcher(server === undefined ? watching : { ...watching, server });
   return {
     manager,
     objects,

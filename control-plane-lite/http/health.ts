@@ -83,6 +83,24 @@ export interface HealthDeps {
   readonly log: Logger;
 }
 
+/** Logs that a check fails, and that it passes again: once each, however often somebody asks. */
+function createNotes(log: Logger): (check: HealthCheck, error: Error | undefined) => void {
+  /** Why checks fail, as far as it was logged. */
+  const failing = new Map<HealthCheck, string>();
+  return (check, error) => {
+    if (error === undefined) {
+      if (failing.delete(check)) log.info({ check: check.name }, 'Health check passes');
+      return;
+    }
+    const reason = describeError(error);
+    if (failing.get(check) === reason) return;
+    failing.set(check, reason);
+    const fields = { check: check.name, reason };
+    if (error instanceof PassingStateError) log.info(fields, 'Health check does not pass yet');
+    else log.warn(fields, 'Health check failed');
+  };
+}
+
 export function createHealth(deps: HealthDeps, options: HealthOptions): Health {
   const startedMs = deps.clock.monotonic();
   let ending = false;
@@ -95,22 +113,7 @@ export function createHealth(deps: HealthDeps, options: HealthOptions): Health {
     },
   };
   const all = [ping, ...options.checks, shutdown];
-  /** Why checks fail, as far as it was logged. */
-  const failing = new Map<HealthCheck, string>();
-
-  /** Logs that a check fails, and that it passes again: once each, however often somebody asks. */
-  function note(check: HealthCheck, error: Error | undefined): void {
-    if (error === undefined) {
-      if (failing.delete(check)) deps.log.info({ check: check.name }, 'Health check passes');
-      return;
-    }
-    const reason = describeError(error);
-    if (failing.get(check) === reason) return;
-    failing.set(check, reason);
-    if (error instanceof PassingStateError)
-      deps.log.info({ check: check.name, reason }, 'Health check does not pass yet');
-    else deps.log.warn({ check: check.name, reason }, 'Health check failed');
-  }
+  const note = createNotes(deps.log);
 
   async function run(
     check: HealthCheck,
