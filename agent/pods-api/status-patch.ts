@@ -2,10 +2,10 @@
  *  Source: document 3, section 1; upstream 1.24 status of pods; strategic merge patches of document 1. */
 import { isDeepStrictEqual } from 'node:util';
 import { decode } from '#api/schema/decode.ts';
-import type { Pod, PodCondition, PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { ContainerStatus, Pod, PodCondition, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { Json } from '../api-client/client.ts';
 import { isObject } from '../api-client/object-fields.ts';
-import { hasBeen, lostStatus } from '../pods/container-status.ts';
+import { hasBeen, withHistory, withUnseenEnd } from '../pods/container-status.ts';
 
 /** Conditions that this agent owns; all others belong to whoever set them. */
 const OWN_CONDITIONS: readonly string[] = ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'];
@@ -22,8 +22,8 @@ export function mergedStatus(pod: Pod, own: PodStatus, known: Json): PodStatus {
   const conditions = withGates(pod, own.conditions ?? [], listOf(known['conditions']));
   const before = knownStatus(known);
   return {
-    ...own,
-    ...rememberedEnd(own, before),
+    ...withRememberedPhase(own, before),
+    ...rememberedAddresses(own, before),
     ...rememberedStatuses(own, before, known),
     conditions,
     ...(before.startTime === undefined ? {} : { startTime: before.startTime }),
@@ -36,40 +36,47 @@ function knownStatus(known: Json): PodStatus {
     .value;
 }
 
-/** An end that the server knows is never taken back, nor the addresses of a pod that has ended. */
-function rememberedEnd(
-  own: PodStatus,
-  { phase, reason, message, podIP, podIPs }: PodStatus,
-): Partial<PodStatus> {
-  const addresses =
-    hasEnded(own.phase) && own.podIP === undefined && podIP !== undefined
-      ? { podIP, podIPs: podIPs ?? [{ ip: podIP }] }
-      : {};
-  if (!hasEnded(phase) || phase === undefined) return addresses;
+/** An end that the server knows is never taken back, nor that the pod has run: an agent that starts anew may find nothing
+ *  of it. */
+function withRememberedPhase(own: PodStatus, { phase, reason, message }: PodStatus): PodStatus {
+  if (phase === 'Running' && own.phase === 'Pending') return { ...own, phase };
+  if (phase === undefined || !hasEnded(phase)) return own;
+  const { reason: _, message: __, ...rest } = own;
   return {
-    ...addresses,
+    ...rest,
     phase,
     ...(reason === undefined ? {} : { reason }),
     ...(message === undefined ? {} : { message }),
   };
 }
 
+const rememberedAddresses = (own: PodStatus, { podIP, podIPs = [] }: PodStatus): Partial<PodStatus> =>
+  hasEnded(own.phase) && own.podIP === undefined && podIP !== undefined ? { podIP, podIPs } : {};
+
 /** Of a container that ended long ago nothing may be left here; the server knows how it ended, and how often it was
  *  started. */
 function rememberedStatuses(own: PodStatus, known: PodStatus, raw: Json): Partial<PodStatus> {
   const isOver = hasEnded(own.phase) || hasEnded(known.phase);
   const merged = CONTAINER_LISTS.map((member) => {
+    const asKnown = (name: string) => listOf(raw[member]).find((status) => status['name'] === name);
+    const forgotten = isOver ? known[member]?.map((before) => unlessSame(before, withUnseenEnd(before))) : [];
     const list = own[member]?.map((status) => {
       const before = known[member]?.find(({ name }) => name === status.name);
-      if (before === undefined || hasBeen(status) || !hasBeen(before)) return status;
-      const lost = lostStatus(before, status, isOver);
-      // As the server has it, to the letter: that is no change.
-      return lost === before ? listOf(raw[member]).find(({ name }) => name === status.name) : lost;
+      if (before === undefined || !hasBeen(before)) return status;
+      return unlessSame(before, withHistory(before, status, isOver));
     });
-    return [member, list] as const;
+    // As the server has it, to the letter: that is no change.
+    return [
+      member,
+      (list ?? forgotten)?.map((status) => (typeof status === 'string' ? asKnown(status) : status)),
+    ];
   });
-  return Object.fromEntries(merged.filter(([, list]) => list !== undefined));
+  return Object.fromEntries(merged.filter(([, list]) => list !== undefined && list.length > 0));
 }
+
+/** The status, or its name alone where it is the one that is known. */
+const unlessSame = (known: ContainerStatus, status: ContainerStatus): ContainerStatus | string =>
+  status === known ? known.name : status;
 
 /** A pod is ready when its containers are, and everybody whom it named says so too. */
 function withGates(

@@ -11,6 +11,7 @@ import { isObject, metadataText } from '../api-client/object-fields.ts';
 import type { Pace } from '../api-client/paced-client.ts';
 import type { ObjectAddress } from '../api-client/resource-path.ts';
 import type { PodStore } from './pod-store.ts';
+import { endOfUnseen } from './released-status.ts';
 import { mergedStatus, statusPatch } from './status-patch.ts';
 
 /** A pod that is here, and how it is. */
@@ -69,14 +70,15 @@ interface Requests {
 
 /** `newest` is what is to be told of a pod, if anything is. */
 function createRequests(
-  { client, pace, store, log }: StatusWriterDeps,
+  { client, pace, store, clock, log }: StatusWriterDeps,
   newest: (uid: string) => Ended | undefined,
 ): Requests {
   function news(uid: string) {
     const object = store.get(uid);
-    const { pod, status } = newest(uid) ?? {};
-    if (object === undefined || pod === undefined || status === undefined) return undefined;
+    const { pod, status: last } = newest(uid) ?? {};
+    if (object === undefined || pod === undefined) return undefined;
     const known = isObject(object['status']) ? object['status'] : {};
+    const status = last ?? endOfUnseen(known, clock.now());
     // A static pod may begin again under the same mirror; every other pod that has ended stays so.
     const isMirror = pod.metadata?.uid !== uid;
     const { phase: _, ...rest } = known;

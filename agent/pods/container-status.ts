@@ -81,26 +81,60 @@ function terminated(container: ObservedContainer, runtimeName: string): Containe
 }
 
 /** Whether an instance of the container has run. */
-export const hasBeen = ({ containerID, restartCount, lastState }: ContainerStatus): boolean =>
-  containerID !== undefined || (restartCount ?? 0) > 0 || lastState?.terminated !== undefined;
+export const hasBeen = ({ containerID, restartCount, state, lastState }: ContainerStatus): boolean =>
+  containerID !== undefined ||
+  (restartCount ?? 0) > 0 ||
+  (state?.terminated ?? lastState?.terminated) !== undefined;
 
-/** The status of a container of which no instance is left, from the one before that.
- *  @param next what it would be if there had never been one
- *  @param isOver its pod has ended */
-export function lostStatus(before: ContainerStatus, next: ContainerStatus, isOver: boolean): ContainerStatus {
-  const { state, restartCount, containerID } = before;
-  if (isOver && state?.terminated !== undefined) return before;
-  const wasRunning = state?.running !== undefined;
-  const { startedAt } = state?.running ?? {};
-  const unknown = {
+/** The status of a container, with what was published of it before and the runtime has lost since: an instance may
+ *  disappear before its end was seen, and dead ones are removed.
+ *  @param before the status that was published last
+ *  @param next the status by what the runtime has; one without a container ID where it has nothing
+ *  @param isOver the pod has ended */
+export function withHistory(
+  before: ContainerStatus,
+  next: ContainerStatus,
+  isOver: boolean,
+): ContainerStatus {
+  const isOlder = (next.restartCount ?? 0) < (before.restartCount ?? 0);
+  if (next.containerID === undefined || isOlder) return lostStatus(before, next, isOver);
+  const isRestarted = (next.restartCount ?? 0) > 0 && next.state?.running !== undefined;
+  if (!isRestarted || next.lastState?.terminated !== undefined) return next;
+  const end = next.containerID === before.containerID ? before.lastState?.terminated : lastEnd(before);
+  return end === undefined ? next : { ...next, lastState: { terminated: end } };
+}
+
+/** The status of a container of a pod that has ended, where nothing but what was published of it is known. One that never
+ *  came to be waits on. */
+export function withUnseenEnd(before: ContainerStatus): ContainerStatus {
+  const { containerID: _, ...nothing } = before;
+  return hasBeen(before) ? lostStatus(before, { ...nothing, lastState: {} }, true) : before;
+}
+
+/** How the newest instance ended that is not there any more. */
+function lastEnd({ state, lastState, containerID }: ContainerStatus): ContainerStateTerminated | undefined {
+  if (state?.terminated !== undefined) return state.terminated;
+  if (state?.running === undefined) return lastState?.terminated;
+  const { startedAt } = state.running;
+  return {
     ...UNKNOWN_END,
     ...(startedAt === undefined ? {} : { startedAt }),
     ...(containerID === undefined ? {} : { containerID }),
   };
-  const end = state?.terminated ?? (wasRunning ? unknown : before.lastState?.terminated);
-  if (!isOver) return { ...next, restartCount, lastState: end === undefined ? {} : { terminated: end } };
-  if (end === undefined) return { ...next, restartCount };
-  const { image, imageID } = before;
-  const id = containerID === undefined ? {} : { containerID };
-  return { ...next, restartCount, image, imageID, ...id, lastState: {}, state: { terminated: end } };
+}
+
+function lostStatus(before: ContainerStatus, next: ContainerStatus, isOver: boolean): ContainerStatus {
+  const { state, restartCount, containerID, image, imageID } = before;
+  const isEnd = isOver || next.state?.terminated !== undefined;
+  if (isEnd && state?.terminated !== undefined) return before;
+  const isOlder = (next.restartCount ?? 0) < (before.restartCount ?? 0);
+  const seen = isOlder ? undefined : (next.state?.terminated ?? next.lastState?.terminated);
+  const end = seen ?? lastEnd(before);
+  const { containerID: _, ...rest } = next;
+  const unready = { ...rest, ready: false, started: false, restartCount };
+  if (!isEnd || end === undefined)
+    return { ...unready, lastState: end === undefined ? {} : { terminated: end } };
+  const lostID = containerID ?? end.containerID;
+  const id = lostID === undefined ? {} : { containerID: lostID };
+  return { ...unready, image, imageID, ...id, lastState: {}, state: { terminated: end } };
 }

@@ -11,13 +11,9 @@ import {
   record,
 } from 'fast-check';
 import { expect, test } from 'vitest';
-import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
-import { silentLogger } from '#api/kit/logger.ts';
 import type { Container, Pod } from '#api/schema/gen/core-v1.ts';
-import type { TerminalPhase } from './plan.ts';
-import { podStatus } from './status.ts';
+import { createLife, type Life } from './test-life.ts';
 import { type CallFate, TestWorld, WORLD_POD_UID } from './test-world.ts';
-import { PodWorker } from './worker.ts';
 
 const container = (name: string, more: Partial<Container> = {}): Container => ({ name, image: 'i', ...more });
 
@@ -30,77 +26,6 @@ function podOf(restartPolicy: 'Always' | 'OnFailure' | 'Never'): Pod {
       initContainers: [container('i1'), container('side', { restartPolicy: 'Always' }), container('i2')],
       containers: [container('a'), container('b')],
     },
-  };
-}
-
-/** An agent with one pod; `restart` makes the next agent of the same world. */
-interface Life {
-  readonly clock: FakeClock;
-  readonly world: TestWorld;
-  worker(): PodWorker;
-  restart(): void;
-  remove(): void;
-  readonly isRemoving: () => boolean;
-  readonly terminal: () => TerminalPhase | undefined;
-}
-
-function createLife(pod: Pod, firstFates: readonly CallFate[]): Life {
-  const clock = createFakeClock();
-  const world = new TestWorld(() => clock.now());
-  world.fates.push(...firstFates);
-  let terminal: TerminalPhase | undefined;
-  let removing = false;
-  let stop = new AbortController();
-
-  function spawn(adopted: boolean): PodWorker {
-    const worker = new PodWorker(
-      {
-        clock,
-        log: silentLogger,
-        view: world.view,
-        operations: world.operations,
-        syncProbes: () => undefined,
-        probeVerdict: () => undefined,
-        save: (changes) => {
-          terminal = changes.terminal ?? terminal;
-          return Promise.resolve();
-        },
-        status: (facts) =>
-          podStatus({
-            ...facts,
-            hostIPs: [],
-            qosClass: 'BestEffort',
-            runtimeName: 'fake',
-            nowMs: clock.now(),
-          }),
-        onStatus: () => undefined,
-        warn: () => undefined,
-        keepTerminatedVolumes: false,
-      },
-      { pod, startedAtMs: clock.now(), terminal, adopted },
-    );
-    void worker.run(stop.signal);
-    if (removing) worker.remove(5);
-    return worker;
-  }
-
-  let worker = spawn(false);
-  return {
-    clock,
-    world,
-    worker: () => worker,
-    restart() {
-      stop.abort(new Error('agent died'));
-      stop = new AbortController();
-      world.restartAgent();
-      if (!world.isRemoved) worker = spawn(true);
-    },
-    remove() {
-      removing = true;
-      worker.remove(5);
-    },
-    isRemoving: () => removing,
-    terminal: () => terminal,
   };
 }
 
@@ -232,7 +157,7 @@ test.each(['Always', 'OnFailure', 'Never'] as const)(
   async (policy) => {
     await assert(
       asyncProperty(firstFates, array(step, { maxLength: 60 }), async (fates, steps) => {
-        const life = createLife(podOf(policy), fates);
+        const life = createLife(podOf(policy), { fates });
         await life.clock.advance(0);
         for (const next of steps) await take(life, next);
         await heal(life);
@@ -251,7 +176,7 @@ test('with restart policy Always all containers run in the end', async () => {
         { maxLength: 60 },
       ),
       async (steps) => {
-        const life = createLife(podOf('Always'), []);
+        const life = createLife(podOf('Always'));
         await life.clock.advance(0);
         for (const next of steps) await take(life, next);
         await heal(life);

@@ -3,7 +3,7 @@
 import { formatTime } from '#api/meta/time.ts';
 import type { Container, ContainerStatus, Pod, PodCondition, PodStatus } from '#api/schema/gen/core-v1.ts';
 import type { PodObservation } from '../observe/types.ts';
-import { containerStatus, hasBeen, lostStatus } from './container-status.ts';
+import { containerStatus, hasBeen, withHistory } from './container-status.ts';
 import {
   appContainers,
   initContainers,
@@ -97,8 +97,8 @@ function statusOf(facts: Facts, spec: ContainerSpec, initContainer: boolean): Co
   const waiting = isEnding ? undefined : (facts.waiting.get(spec.name) ?? failure);
   const unstarted = unstartedReason(pod);
   const next = containerStatus({ spec, instances, waiting, unstarted, verdict, runtimeName, initContainer });
-  const before = current === undefined ? publishedStatus(previous, spec.name) : undefined;
-  return before === undefined ? next : lostStatus(before, next, isOver);
+  const before = publishedStatus(previous, spec.name);
+  return before === undefined ? next : withHistory(before, next, isOver);
 }
 
 function publishedStatus(previous: PodStatus | undefined, wanted: string): ContainerStatus | undefined {

@@ -24,6 +24,7 @@ export class TestWorld {
   #view = new RuntimeView();
   /** Open the way of calls that are not answered yet. */
   #gates: (() => void)[] = [];
+  readonly #attempts = new Map<string, number>();
   #answersAtOnce = false;
   #mounted = false;
   #removed = false;
@@ -77,6 +78,25 @@ export class TestWorld {
     if (container === undefined) return;
     this.#end(container, exitCode);
     if (told) this.#note(container.sandboxId);
+  }
+
+  /** A running container ends, and the agent is told by an event, which has neither the reason nor the last words. */
+  exitByEvent(index: number, exitCode: number): void {
+    const running = this.running();
+    const container = running[index % Math.max(running.length, 1)];
+    if (container === undefined) return;
+    this.#end(container, exitCode);
+    const end = { state: 'exited', exitCode, finishedAtMs: this.#now(), isProvisional: true } as const;
+    this.#view.noteContainer({ ...container, ...end });
+  }
+
+  /** The runtime loses a container, dead or alive; the agent sees it at its next look, or never. */
+  lose(index: number, told: boolean): void {
+    const all = this.containers();
+    const container = all[index % Math.max(all.length, 1)];
+    if (container === undefined) return;
+    this.#containers.delete(container.id);
+    if (told) this.#view.forgetContainer(container.id);
   }
 
   breakSandbox(index: number, told: boolean): void {
@@ -164,8 +184,13 @@ export class TestWorld {
     this.#note(id);
   }
 
-  #start(pod: Pod, { spec, sandboxId, attempt, containerKind: kind }: ActionOf<'startContainer'>): void {
+  #start(pod: Pod, action: ActionOf<'startContainer'>): void {
+    const { spec, sandboxId, attempt: wanted, containerKind: kind } = action;
     const { name } = spec;
+    const { previous } = action;
+    // As the agent finds by the logs of instances that are lost.
+    const attempt = previous === undefined ? Math.max(wanted, this.#attempts.get(name) ?? 0) : wanted;
+    this.#attempts.set(name, attempt + 1);
     if (!this.#mounted) this.violations.push(`${name} started without volumes`);
     if (this.running().some((container) => container.name === name))
       this.violations.push(`${name} runs twice`);
@@ -210,7 +235,12 @@ export class TestWorld {
 
   #end(container: ObservedContainer, exitCode: number): void {
     const ended = { ...container, state: 'exited', exitCode, finishedAtMs: this.#now() } as const;
-    this.#containers.set(container.id, ended);
+    // What only the runtime and the files say.
+    const words = {
+      reason: exitCode === 0 ? 'Completed' : 'OOMKilled',
+      message: `last words of ${container.id}`,
+    };
+    this.#containers.set(container.id, { ...ended, ...words });
   }
 
   #endSandbox(id: string): void {

@@ -1,0 +1,43 @@
+/** The last status of a pod that is to be deleted and of which nothing is here, nor known: the agent that knew how it
+ *  ended has died, or it never came to be here. Pure.
+ *  Source: upstream 1.24, status of terminated pods whose containers can't be found. */
+import { formatTime } from '#api/meta/time.ts';
+import { decode } from '#api/schema/decode.ts';
+import type { PodStatus } from '#api/schema/gen/core-v1.ts';
+import type { Json } from '../api-client/client.ts';
+import { withUnseenEnd } from '../pods/container-status.ts';
+
+/** @param known the status that the server has */
+export function endOfUnseen(known: Json, nowMs: number): PodStatus {
+  const { value } = decode<PodStatus>('core/v1.PodStatus', known, {
+    unknownFields: 'ignore',
+    missingFields: 'ignore',
+  });
+  const {
+    phase,
+    conditions = [],
+    initContainerStatuses,
+    containerStatuses,
+    ephemeralContainerStatuses,
+  } = value;
+  if (phase === 'Succeeded' || phase === 'Failed') return value;
+  const apps = containerStatuses?.map(withUnseenEnd);
+  const isDone = apps?.every(({ state }) => state?.terminated?.exitCode === 0) ?? false;
+  const reason = isDone ? 'PodCompleted' : 'PodFailed';
+  return {
+    ...value,
+    phase: isDone ? 'Succeeded' : 'Failed',
+    conditions: conditions.map((condition) =>
+      condition.type === 'Ready' || condition.type === 'ContainersReady'
+        ? { ...condition, status: 'False', reason, lastTransitionTime: formatTime(nowMs) }
+        : condition,
+    ),
+    ...(initContainerStatuses === undefined
+      ? {}
+      : { initContainerStatuses: initContainerStatuses.map(withUnseenEnd) }),
+    ...(apps === undefined ? {} : { containerStatuses: apps }),
+    ...(ephemeralContainerStatuses === undefined
+      ? {}
+      : { ephemeralContainerStatuses: ephemeralContainerStatuses.map(withUnseenEnd) }),
+  };
+}

@@ -1,0 +1,209 @@
+/** What a watcher of the API server and a reader of the agent may see of one pod, over random pods, faults and restarts of
+ *  the agent. The rules are in `testing/pod-status-rules.ts`. */
+import {
+  type Arbitrary,
+  array,
+  assert,
+  asyncProperty,
+  boolean,
+  constant,
+  constantFrom,
+  nat,
+  oneof,
+  record,
+  tuple,
+} from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Container, Pod, PodStatus } from '#api/schema/gen/core-v1.ts';
+import { removalFaults, stateFaults, stepFaults } from '../../testing/pod-status-rules.ts';
+import { endOfUnseen } from '../pods-api/released-status.ts';
+import { mergedStatus } from '../pods-api/status-patch.ts';
+import { createLife, type Life } from './test-life.ts';
+import { type CallFate, WORLD_POD_UID } from './test-world.ts';
+
+const container = (name: string, more: Partial<Container> = {}): Container => ({ name, image: 'i', ...more });
+
+const pods: Arbitrary<Pod> = record({
+  restartPolicy: constantFrom('Always' as const, 'OnFailure' as const, 'Never' as const),
+  inits: constantFrom<readonly Container[]>(
+    [],
+    [container('i1'), container('i2')],
+    [container('i1'), container('side', { restartPolicy: 'Always' })],
+  ),
+  apps: constantFrom<readonly Container[]>([container('a')], [container('a'), container('b')]),
+  deadline: constantFrom<object>({}, {}, { activeDeadlineSeconds: 600 }),
+}).map(({ restartPolicy, inits, apps, deadline }) => ({
+  metadata: { name: 'web', namespace: 'default', uid: WORLD_POD_UID },
+  spec: {
+    restartPolicy,
+    terminationGracePeriodSeconds: 5,
+    ...(inits.length === 0 ? {} : { initContainers: inits }),
+    containers: apps,
+    ...deadline,
+  },
+}));
+
+const index = nat(9);
+const told = boolean();
+const exitCode = constantFrom(0, 0, 1);
+
+type Step = (scene: Scene) => unknown;
+
+/** A step with its weight. */
+const weighted = (weight: number, arbitrary: Arbitrary<Step>) => ({ weight, arbitrary });
+
+/** Named, so that a counterexample can be read. */
+function named(name: string, run: Step): Step {
+  return Object.assign((scene: Scene) => run(scene), { toString: () => name });
+}
+
+const steps: Arbitrary<Step> = oneof(
+  weighted(
+    8,
+    index.map((at) => named(`answer ${at}`, ({ life }) => life.world.answer(at))),
+  ),
+  weighted(
+    3,
+    tuple(index, exitCode, told).map(([at, code, seen]) =>
+      named(`exit ${at} with ${code} ${seen}`, ({ life }) => life.world.exit(at, code, seen)),
+    ),
+  ),
+  weighted(
+    4,
+    tuple(index, exitCode).map(([at, code]) =>
+      named(`exit ${at} with ${code} by event`, ({ life }) => life.world.exitByEvent(at, code)),
+    ),
+  ),
+  weighted(
+    3,
+    constantFrom(0, 500, 11_000, 700_000).map((ms) =>
+      named(`wait ${ms}`, ({ life }) => life.clock.advance(ms)),
+    ),
+  ),
+  weighted(3, constant(named('relist', ({ life }) => life.world.relist()))),
+  weighted(2, constant(named('restart', (scene) => scene.restart()))),
+  weighted(4, constant(named('tell', (scene) => scene.tell()))),
+  weighted(
+    2,
+    constantFrom<CallFate>('refused', 'answer-lost', 'late').map((fate) =>
+      named(fate, ({ life }) => life.world.fates.push(fate)),
+    ),
+  ),
+  weighted(
+    1,
+    tuple(index, told).map(([at, seen]) =>
+      named(`lose ${at} ${seen}`, ({ life }) => life.world.lose(at, seen)),
+    ),
+  ),
+  weighted(
+    1,
+    tuple(index, told).map(([at, seen]) =>
+      named(`break ${at} ${seen}`, ({ life }) => life.world.breakSandbox(at, seen)),
+    ),
+  ),
+  weighted(
+    2,
+    index.map((at) => named(`probe ${at}`, (scene) => scene.probe(at))),
+  ),
+  weighted(1, constant(named('evict', (scene) => scene.evict()))),
+  weighted(1, constant(named('remove', ({ life }) => life.remove()))),
+);
+
+/** The agent, its server, and whoever watches either. */
+interface Scene {
+  readonly life: Life;
+  readonly faults: readonly string[];
+  /** Brings the newest status to the server, as the status writer does. */
+  tell(): void;
+  /** The agent dies: what it did not tell is lost. */
+  restart(): void;
+  /** A probe finds the other of what it found before. */
+  probe(at: number): void;
+  evict(): Promise<void>;
+  /** The object goes, as soon as nothing is left of the pod. */
+  release(): void;
+}
+
+function createScene(pod: Pod, fates: readonly CallFate[]): Scene {
+  const faults: string[] = [];
+  const watch = (before: PodStatus | undefined, after: PodStatus): void => {
+    const next = { ...pod, status: after };
+    faults.push(...stateFaults(next));
+    if (before !== undefined) faults.push(...stepFaults({ ...pod, status: before }, next));
+  };
+  const unready = new Set<string>();
+  let local: PodStatus | undefined;
+  let server: PodStatus | undefined;
+  const life = createLife(pod, {
+    fates,
+    onStatus(status) {
+      // When its removal begins, a pod shows what it showed before.
+      if (status === local || status.phase === undefined) return;
+      watch(local, status);
+      local = status;
+    },
+    probeVerdict: (id) => ({ started: true, ready: !unready.has(id) }),
+  });
+  const told = (own: PodStatus): void => {
+    // Lists that are absent are not taken back.
+    const next = { ...server, ...mergedStatus(pod, own, { ...server }) };
+    watch(server, next);
+    server = next;
+  };
+  return {
+    life,
+    faults,
+    tell() {
+      if (local !== undefined) told(local);
+    },
+    restart() {
+      local = undefined;
+      life.restart();
+    },
+    probe(at) {
+      const running = life.world.running();
+      const { id = '' } = running[at % Math.max(running.length, 1)] ?? {};
+      if (!unready.delete(id)) unready.add(id);
+      life.worker().wake();
+    },
+    evict: () => life.worker().finish({ phase: 'Failed', reason: 'Evicted', message: 'short of memory' }),
+    release() {
+      if (server === undefined && local === undefined) return;
+      told(local ?? endOfUnseen({ ...server }, life.clock.now()));
+      faults.push(...removalFaults({ ...pod, status: server ?? {} }));
+    },
+  };
+}
+
+async function run(scene: Scene, taken: readonly Step[]): Promise<void> {
+  const { life } = scene;
+  await life.clock.advance(0);
+  for (const step of taken) {
+    await step(scene);
+    await life.clock.advance(0);
+  }
+  life.world.fates.length = 0;
+  life.world.answerAll();
+  life.world.relist();
+  await life.clock.advance(0);
+  scene.tell();
+  life.remove();
+  for (let round = 0; round < 12 && !life.world.isRemoved; round += 1) {
+    life.world.relist();
+    await life.clock.advance(60_000);
+  }
+}
+
+test('nothing regresses, nothing that ended is incomplete, and a pod has ended before it is gone', async () => {
+  const fates = array(constantFrom<CallFate>('ok', 'refused', 'answer-lost', 'late'), { maxLength: 4 });
+  await assert(
+    asyncProperty(pods, fates, array(steps, { maxLength: 50 }), async (pod, first, taken) => {
+      const scene = createScene(pod, first);
+      await run(scene, taken);
+      expect(scene.life.world.isRemoved).toBe(true);
+      scene.release();
+      expect(scene.faults).toEqual([]);
+    }),
+    { numRuns: 600, seed: 17 },
+  );
+});
