@@ -27,11 +27,11 @@ export function endOfUnseen(known: Json, nowMs: number): PodStatus {
   return {
     ...value,
     phase: isDone ? 'Succeeded' : 'Failed',
-    conditions: conditions.map((condition) =>
-      condition.type === 'Ready' || condition.type === 'ContainersReady'
-        ? { ...condition, status: 'False', reason, lastTransitionTime: formatTime(nowMs) }
-        : condition,
-    ),
+    conditions: conditions.map((condition) => {
+      if (condition.type !== 'Ready' && condition.type !== 'ContainersReady') return condition;
+      const changed = condition.status === 'False' ? {} : { lastTransitionTime: formatTime(nowMs) };
+      return { ...condition, status: 'False', reason, ...changed };
+    }),
     ...(initContainerStatuses === undefined
       ? {}
       : { initContainerStatuses: initContainerStatuses.map(withUnseenEnd) }),

@@ -94,4 +94,30 @@ describe('the patch of a status', () => {
       patchOf({ ...own, phase: 'Running' }, { phase: 'Running', containerStatuses: [ended] }),
     ).toBeDefined();
   });
+
+  test.each<[string, PodStatus, PodStatus, PodStatus]>([
+    [
+      'an end is never taken back',
+      { phase: 'Running' },
+      { phase: 'Failed', reason: 'Evicted', message: 'm' },
+      { phase: 'Failed', reason: 'Evicted', message: 'm' },
+    ],
+    [
+      'an end keeps its reason',
+      { phase: 'Failed', reason: 'Evicted' },
+      { phase: 'Failed' },
+      { phase: 'Failed' },
+    ],
+    ['what ran is not pending again', { phase: 'Pending' }, { phase: 'Running' }, { phase: 'Running' }],
+    ['a pod starts', { phase: 'Running' }, { phase: 'Pending' }, { phase: 'Running' }],
+    ['a pod ends', { phase: 'Succeeded' }, { phase: 'Running' }, { phase: 'Succeeded' }],
+    [
+      'a pod that ended keeps its address',
+      { phase: 'Failed' },
+      { phase: 'Failed', podIP: '10.0.0.1' },
+      { phase: 'Failed', podIP: '10.0.0.1', podIPs: [] },
+    ],
+  ])('%s', (_, own, known, merged) => {
+    expect(mergedStatus(pod(), own, { ...known })).toEqual({ ...merged, conditions: [] });
+  });
 });

@@ -154,6 +154,17 @@ describe('createStatusWriter', () => {
     ]);
   });
 
+  test('gives a pod of which nothing is known an end before it gives it back', async () => {
+    await using world = await setUp();
+    world.store.replace([object('1', 5, { deletionTimestamp: 'now' })]);
+    world.writer.ended(pod('1'), undefined);
+    await world.clock.advance(0);
+    expect(world.calls).toEqual([
+      'patch p1 1 Failed',
+      'delete p1 {"gracePeriodSeconds":0,"preconditions":{"uid":"1"}}',
+    ]);
+  });
+
   test('never deletes a pod that nobody asked to delete', async () => {
     await using world = await setUp();
     world.store.replace([object('1', 5)]);

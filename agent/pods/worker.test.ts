@@ -115,6 +115,48 @@ describe('PodWorker', () => {
     expect(running()).toHaveLength(1);
   });
 
+  test('a container that is another now starts at once, and its crashes are counted anew', async () => {
+    const worker = createWorker();
+    void worker.run(new AbortController().signal);
+    await clock.advance(0);
+    const crash = async (): Promise<void> => {
+      world.exit(0, 1, true);
+      await clock.advance(0);
+    };
+    await crash();
+    await crash();
+    expect(running()).toHaveLength(0);
+    await clock.advance(10_000);
+    await crash();
+    expect(worker.status().containerStatuses?.[0]?.state?.waiting?.message).toContain('back-off 20s');
+    const spec = { ...POD.spec, containers: [{ name: 'a', image: 'other' }] };
+    await worker.update({ ...POD, spec });
+    await clock.advance(0);
+    expect(running()).toHaveLength(1);
+    await crash();
+    expect(worker.status().containerStatuses?.[0]?.state?.waiting?.message).toContain('back-off 10s');
+  });
+
+  test('a container that is another now does not wait for the failed start of the one before', async () => {
+    const images: (string | undefined)[] = [];
+    const worker = createWorker({
+      startContainer(_, { spec }) {
+        images.push(spec.image);
+        return Promise.resolve({
+          kind: 'failed',
+          reason: 'ImagePullBackOff',
+          message: 'no',
+          retryAtMs: clock.now() + 300_000,
+        });
+      },
+    });
+    void worker.run(new AbortController().signal);
+    await clock.advance(60_000);
+    await worker.update({ ...POD, spec: { ...POD.spec, containers: [{ name: 'a', image: 'other' }] } });
+    await clock.advance(0);
+    expect(images).toEqual(['i', 'other']);
+  });
+
   test('tries again with backoff what failed, tells of it, and at once when it is asked to', async () => {
     world.fates.push('refused', 'ok');
     const worker = createWorker();

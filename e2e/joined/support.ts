@@ -3,8 +3,11 @@
 import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { inject } from 'vitest';
+import { request } from 'undici';
+import { expect, inject } from 'vitest';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
 import { asError } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
@@ -14,6 +17,7 @@ import { type CriConnection, connectRuntime } from '#cri/client/connection.ts';
 import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
 import { TestAgent } from '../../testing/agent.ts';
 import { freePort } from '../../testing/free-port.ts';
+import { createPodRecorder, type PodRecorder } from '../../testing/pod-recorder.ts';
 import { createTempDir } from '../../testing/temp.ts';
 import { eventually } from '../../testing/wait.ts';
 
@@ -105,6 +109,7 @@ export async function startJoined(
     return answer.status === 200 ? answer.json : undefined;
   }
 
+  const watching = watchPods(plane);
   return {
     plane,
     agent,
@@ -154,8 +159,48 @@ export async function startJoined(
       // A test that failed may have left the server stopped; what it started is to end all the same.
       await plane.call('DELETE', pods, { body: { gracePeriodSeconds: 0 } }).catch(() => undefined);
       await agent[Symbol.asyncDispose]();
+      await watching.end();
       await way[Symbol.asyncDispose]?.();
       await plane[Symbol.asyncDispose]();
+      expect(watching.recorder.faults(), 'statuses of pods that a watcher saw').toEqual([]);
+    },
+  };
+}
+
+interface Watching {
+  readonly recorder: PodRecorder;
+  end(): Promise<void>;
+}
+
+/** Follows all pods of the server as long as the test goes on, over its restarts, and checks what is shown of them. */
+function watchPods(plane: TestPlane): Watching {
+  const recorder = createPodRecorder();
+  const stop = new AbortController();
+  const { signal } = stop;
+
+  async function follow(): Promise<void> {
+    const { body } = await request(`${plane.url}/api/v1/pods?watch=true`, {
+      dispatcher: plane.agent,
+      signal,
+    });
+    for await (const line of createInterface({ input: body })) {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the server says is what is tested
+      const { type, object } = JSON.parse(line) as { readonly type: string; readonly object: Pod };
+      if (['ADDED', 'MODIFIED', 'DELETED'].includes(type)) recorder.see(type, object);
+    }
+  }
+
+  const following = (async () => {
+    while (!signal.aborted) {
+      await follow().catch(() => undefined);
+      await pause(100, undefined, { signal }).catch(() => undefined);
+    }
+  })();
+  return {
+    recorder,
+    async end() {
+      stop.abort();
+      await following;
     },
   };
 }

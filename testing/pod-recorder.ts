@@ -1,0 +1,50 @@
+/** Records the states of all pods that a watch of an API server shows, and checks each against the rules of
+ *  `pod-status-rules.ts`. */
+import type { Pod } from '#api/schema/gen/core-v1.ts';
+import { removalFaults, stateFaults, stepFaults } from './pod-status-rules.ts';
+
+export interface PodRecorder {
+  /** Takes one event of a watch. */
+  see(type: string, pod: Pod): void;
+  /** Broken rules so far, each with its pod. */
+  faults(): readonly string[];
+  /** How many states were checked. */
+  count(): number;
+}
+
+interface Seen {
+  readonly pod: Pod;
+  /** Its node was asked to end it, and had time to. */
+  readonly mayEnd: boolean;
+}
+
+export function createPodRecorder(): PodRecorder {
+  const seen = new Map<string, Seen>();
+  const found: string[] = [];
+  let states = 0;
+
+  function note(pod: Pod, faults: readonly string[]): void {
+    for (const fault of faults) found.push(`${pod.metadata?.namespace}/${pod.metadata?.name}: ${fault}`);
+  }
+
+  return {
+    see(type, pod) {
+      const { uid = '', deletionTimestamp, deletionGracePeriodSeconds = 0 } = pod.metadata ?? {};
+      const before = seen.get(uid);
+      // A pod that no node has got, or that was deleted by force, is removed as it is.
+      const isEnding = deletionTimestamp !== undefined && deletionGracePeriodSeconds > 0;
+      const mayEnd = before?.mayEnd === true || (isEnding && pod.status?.startTime !== undefined);
+      states += 1;
+      note(pod, stateFaults(pod));
+      if (before !== undefined) note(pod, stepFaults(before.pod, pod));
+      if (type !== 'DELETED') {
+        seen.set(uid, { pod, mayEnd });
+        return;
+      }
+      if (mayEnd) note(pod, removalFaults(pod));
+      seen.delete(uid);
+    },
+    faults: () => found,
+    count: () => states,
+  };
+}
