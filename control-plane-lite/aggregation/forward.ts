@@ -48,6 +48,7 @@ export function forwardTo(deps: ForwardDeps, api: RemoteApi, request: ApiRequest
         clock: deps.clock,
         domain: deps.domain,
         remoteAddress: raw.message.socket.remoteAddress ?? '',
+        refuseRedirects: true,
         ...(isLongRunning(request.info) ? {} : { answerTimeoutMs: deps.answerTimeoutMs }),
       }).run(raw),
   };

@@ -39,6 +39,10 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
   'watch that ends': { sent: { method: 'GET', path: `${PODS}?watch=1&short` }, protocols: ALL },
   'proxied request': { sent: { method: 'GET', path: `${PODS}/a/proxy/` }, protocols: ALL },
+  'proxied request that is refused': {
+    sent: { method: 'GET', path: `${PODS}/denied/proxy/` },
+    protocols: ALL,
+  },
   'path of no resource': { sent: { method: 'GET', path: '/version' }, protocols: PLAIN },
   'large answer': {
     sent: { method: 'GET', path: `${PODS}/large`, stalls: true },

@@ -124,6 +124,31 @@ describe.each(['http1', 'http2'] as const)('a request passed through, asked over
     expect([statusCode, headers['location']]).toEqual([302, 'http://127.0.0.1:1/']);
   });
 
+  test.each([
+    [301, 'http://127.0.0.1:1/', 502],
+    [302, '/elsewhere', 502],
+    [307, 'https://example.org/', 502],
+    [308, '//example.org/', 502],
+    // These lead nowhere.
+    [304, '', 304],
+    [300, '', 300],
+    [201, '/made', 201],
+  ])('where redirects are refused, %i to %j becomes %i', async (code, location, expected) => {
+    await using target = await startTarget((_message, reply) =>
+      reply.writeHead(code, location === '' ? {} : { Location: location }).end(),
+    );
+    await using proxy = await startProxy(target.port, { refuseRedirects: true });
+    const { statusCode, headers, body } = await request(`${proxy.url}${base}/`, { dispatcher });
+    expect(statusCode).toBe(expected);
+    if (expected === 502) {
+      expect(headers['location']).toBeUndefined();
+      expect(await body.json()).toMatchObject({
+        kind: 'Status',
+        message: expect.stringContaining('redirect'),
+      });
+    } else await body.dump();
+  });
+
   test('has an answer of any size at the pace of its reader', async () => {
     let sent = 0;
     await using target = await startTarget((_message, reply) => {
@@ -317,6 +342,23 @@ describe('an upgrade passed through', () => {
     expect(text).toMatch(/^HTTP\/1\.1 403 /);
     await closed(socket);
   });
+
+  test.each([200, 204, 301, 302, 304, 307, 399])(
+    'is 502 if the target answers %i, and leads nowhere',
+    async (code) => {
+      await using target = await startTarget((_message, reply) =>
+        reply.writeHead(code, { Location: 'https://example.org/stolen' }).end(),
+      );
+      await using proxy = await startProxy(target.port);
+      const socket = await open(proxy);
+      socket.write(ask());
+      const text = await readUntil(socket, '}');
+      expect(text).toMatch(/^HTTP\/1\.1 502 /);
+      expect(text).toContain(`invalid upgrade response: status code ${code}`);
+      expect(text).not.toContain('stolen');
+      await closed(socket);
+    },
+  );
 
   test('is a Status when nobody listens', async () => {
     await using free = await startTarget(() => undefined);

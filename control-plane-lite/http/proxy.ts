@@ -40,6 +40,9 @@ export interface ProxyOptions {
   readonly remoteAddress: string;
   /** Where a redirect of the target's leads for the client. Default: where the target says. */
   readonly rewriteLocation?: (location: string) => string;
+  /** A redirect of the target's is a failure: its clients come with credentials of their own, which they would show
+   *  to whomever it names. */
+  readonly refuseRedirects?: boolean;
 }
 
 /** The target can't be reached, or what it says is no HTTP. */
@@ -50,6 +53,13 @@ function unreachable(error: Error): StatusError {
     cause: error,
   });
 }
+
+/** The target answers in a way that is not passed on. */
+const badAnswer = (message: string): StatusError =>
+  new StatusError('ServiceUnavailable', message, { code: 502 });
+
+const isRedirect = ({ statusCode = 0, headers }: IncomingMessage): boolean =>
+  statusCode >= 300 && statusCode < 400 && (headers.location ?? '') !== '';
 
 /** IPv6 addresses stand in brackets. */
 const hostHeader = ({ host, port }: ProxyOptions['target']): string =>
@@ -135,6 +145,10 @@ async function runPlain(
     throw unreachable(new Error('the service changed the protocol without being asked to'));
   }
   const { response } = answer;
+  if (options.refuseRedirects === true && isRedirect(response)) {
+    outgoing.destroy();
+    throw badAnswer('the backend attempted to redirect this request, which is not permitted');
+  }
   const { reply } = raw;
   const headers = responseHeaders(response.rawHeaders, request.id, options.rewriteLocation);
   const head: HeadWriter = reply;
@@ -192,12 +206,18 @@ async function runUpgrade(
     return splice(raw.socket, answer.socket);
   }
   const { response } = answer;
+  const { statusCode = 0 } = response;
+  // Only a failure is an answer to a request for another protocol.
+  if (statusCode < 400) {
+    outgoing.destroy();
+    throw badAnswer(`invalid upgrade response: status code ${statusCode}`);
+  }
   const reply = new ServerResponse(raw.message);
   if (raw.socket instanceof Socket) reply.assignSocket(raw.socket);
   const headers = responseHeaders(response.rawHeaders, request.id);
-  reply.writeHead(response.statusCode ?? 502, [...headers, 'Connection', 'close']);
+  reply.writeHead(statusCode, [...headers, 'Connection', 'close']);
   await pipeline(response, reply);
-  raw.socket.end();
+  if (raw.socket instanceof Socket) raw.socket.destroySoon();
   return undefined;
 }
 

@@ -163,6 +163,12 @@ describe.each(['plat', 'kubernetes'] as const)('aggregation in %s words', (vocab
       expect(extension.requests.at(-1)?.headers['x-remote-user']).toBe('admin');
     });
 
+    test('nobody is led elsewhere', async () => {
+      const redirected = await plane.get(`${BASE}/widgets/redirect`);
+      expect([redirected.status, redirected.headers['location']]).toEqual([502, undefined]);
+      expect(redirected.body.message).toMatch(/redirect/);
+    });
+
     test('discovery has its groups in the order of their priorities', async () => {
       const groups = await plane.get('/apis');
       const names = (groups.body as unknown as { groups: { name: string }[] }).groups.map(({ name }) => name);

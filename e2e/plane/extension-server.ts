@@ -101,6 +101,8 @@ export async function startExtension(clientAuthority: string): Promise<Extension
     reply.end(text);
   }
   function one(message: IncomingMessage, reply: ServerResponse, name: string): void {
+    if (name === 'redirect')
+      return void reply.writeHead(302, { Location: 'https://127.0.0.1:1/stolen' }).end();
     const widget = widgets.get(name);
     if (widget === undefined) {
       reply.statusCode = 404;

@@ -163,7 +163,7 @@ describe('an agent whose certificate is checked', () => {
 
 describe('a stream', () => {
   /** What the server says to a request of SPDY up to the end, with the bytes sent behind the head. */
-  async function spdy(path: string): Promise<string> {
+  async function spdy(path: string, protocol = 'SPDY/3.1', more = ''): Promise<string> {
     const url = new URL(plane.server.url);
     const { ca, cert, key } = plane.server.credentials();
     const socket = connect({
@@ -176,7 +176,7 @@ describe('a stream', () => {
     });
     await once(socket, 'secureConnect');
     socket.write(
-      `POST ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nContent-Length: 0\r\nX-Stream-Protocol-Version: a\r\n\r\n`,
+      `${protocol === 'websocket' ? 'GET' : 'POST'} ${path} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\nContent-Length: 0\r\nX-Stream-Protocol-Version: a\r\n${more}\r\n`,
     );
     let text = '';
     for await (const part of socket as AsyncIterable<Buffer>) {
@@ -202,12 +202,71 @@ describe('a stream', () => {
     expect(asked).toEqual(['POST /exec/default/web/main?input=1&output=1&command=a&command=b ']);
   });
 
-  test('leads nowhere else', async () => {
+  const WAYS: readonly string[] = [
+    `${POD}/exec?command=a&stdout=1`,
+    `${POD}/attach?stdout=1`,
+    `${POD}/portforward`,
+    '/api/v1/nodes/n1/proxy/exec/',
+  ];
+  const key = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n';
+  const offering = (protocol: string): string => `${key}Sec-WebSocket-Protocol: ${protocol}\r\n`;
+  const CLIENTS: Readonly<Record<string, readonly [protocol: string, headers: string]>> = {
+    SPDY: ['SPDY/3.1', ''],
+    WebSocket: ['websocket', offering('v4.channel.k8s.io')],
+    'WebSocket of the newest version': [
+      'websocket',
+      offering('v5.channel.k8s.io, SPDY/3.1+portforward.k8s.io'),
+    ],
+  };
+
+  test.each(
+    Object.entries(CLIENTS).flatMap(([name, client]) =>
+      WAYS.flatMap((path) => [200, 302, 307].map((code) => [name, path, code, client] as const)),
+    ),
+  )('of %s to %s leads nowhere else if the agent answers %i', async (_name, path, code, [protocol, more]) => {
     upgrade = (_, socket) => {
-      socket.end('HTTP/1.1 302 Found\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n');
+      socket.end(`HTTP/1.1 ${code} X\r\nLocation: http://169.254.169.254/\r\nContent-Length: 0\r\n\r\n`);
     };
-    expect(await spdy(`${POD}/attach?stdout=1`)).toMatch(/^HTTP\/1\.1 302 /);
+    const text = await spdy(path, protocol, more);
+    expect(text).toMatch(/^HTTP\/1\.1 502 /);
+    expect(text).toContain(`invalid upgrade response: status code ${code}`);
+    expect(text).not.toContain('169.254');
     expect(asked).toHaveLength(1);
+  });
+
+  test('that the agent refuses is refused as it says', async () => {
+    upgrade = (_, socket) => {
+      socket.end('HTTP/1.1 404 Not Found\r\nContent-Length: 6\r\n\r\nno pod');
+    };
+    expect(await spdy(WAYS[0] ?? '')).toMatch(/^HTTP\/1\.1 404 .*no pod$/s);
+  });
+
+  test.each([
+    ['does not answer', () => undefined],
+    [
+      'opens no stream',
+      (socket: Duplex) =>
+        socket.write(
+          'HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n',
+        ),
+    ],
+  ])('whose client leaves an agent that %s ends there as well', async (_name, begin) => {
+    const reached = Promise.withResolvers<Duplex>();
+    upgrade = (_message, socket) => {
+      begin(socket);
+      reached.resolve(socket.resume());
+    };
+    const { hostname, port } = new URL(plane.server.url);
+    const client = connect({ host: hostname, port: Number(port), ...plane.server.credentials() });
+    await once(client, 'secureConnect');
+    const [protocol, headers] = CLIENTS['WebSocket of the newest version'] ?? [];
+    client.write(
+      `GET ${WAYS[0]} HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: ${protocol}\r\n${headers}\r\n`,
+    );
+    const atAgent = await reached.promise;
+    const ended = once(atAgent, 'close');
+    client.destroy();
+    await expect(ended).resolves.toBeDefined();
   });
 
   test('of an agent that is away is unavailable', async () => {

@@ -29,12 +29,18 @@ const PROTOCOL_HEADER = 'x-stream-protocol-version';
 const LONGEST_REFUSAL = 4096;
 
 async function refusal(response: IncomingMessage): Promise<StatusError> {
+  const { statusCode = 0 } = response;
+  if (statusCode < 400) {
+    response.destroy();
+    const message = `invalid upgrade response: status code ${statusCode}`;
+    return new StatusError('ServiceUnavailable', message, { code: 502 });
+  }
   let text = '';
   for await (const part of response as AsyncIterable<Buffer>) {
     text += part.toString('utf8');
     if (text.length > LONGEST_REFUSAL) break;
   }
-  return refusalOf(response.statusCode ?? 0, text.slice(0, LONGEST_REFUSAL));
+  return refusalOf(statusCode, text.slice(0, LONGEST_REFUSAL));
 }
 
 /** Resolves when the agent has changed the protocol.

@@ -69,19 +69,22 @@ function watchOf(request: ApiRequest, count: (by: 1 | -1) => void): ApiResponse 
 
 /** Another server, which answers when it was let to. */
 function startTarget({ step }: Interruptions): Promise<Server> {
-  const target = createServer((_message, reply) => {
+  const target = createServer((message, reply) => {
     const answered = (async () => {
       await step('target.answer', () => undefined);
-      reply.end('from the target');
+      reply.writeHead(message.url === '/denied' ? 403 : 200).end('from the target');
     })();
     answered.catch(() => reply.destroy());
   });
-  target.on('upgrade', (_message, socket) => {
+  target.on('upgrade', (message, socket) => {
     socket.on('error', () => undefined);
     // A client that leaves an open stream may have ended its own side only.
     socket.on('end', () => socket.end()).resume();
     const answered = (async () => {
       await step('target.answer', () => undefined);
+      if (message.url === '/denied') {
+        return void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
+      }
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
       await step('target.stream', () => undefined);
       socket.end();
@@ -119,7 +122,7 @@ async function handle(deps: HandlerDeps, request: ApiRequest): Promise<ApiRespon
   }
   if (info.subresource !== 'proxy') return jsonAnswer({});
   return proxyRequest(request, {
-    target: { host: '127.0.0.1', port: deps.targetPort, path: '/' },
+    target: { host: '127.0.0.1', port: deps.targetPort, path: `/${info.name}` },
     domain: 'plat.io',
     remoteAddress: '',
   });
