@@ -52,8 +52,8 @@ class JsonReader {
   readonly #path: PathElement[] = [];
   readonly #duplicates: DuplicateOptions;
   #offset = 0;
-  #lineOffset = 0;
   #line = 1;
+  #nextLineEnd: number | undefined;
   #errors: FieldError[] = [];
 
   constructor(
@@ -78,18 +78,21 @@ class JsonReader {
 
   /** 1-based line of what is read next. Counts on from where it was last asked for: a text may have many values. */
   get line(): number {
-    for (;;) {
-      const end = this.#text.indexOf('\n', this.#lineOffset);
-      if (end < 0 || end >= this.#offset) return this.#line;
-      this.#line += 1;
-      this.#lineOffset = end + 1;
-    }
+    let end = this.#nextLineEnd ?? this.#lineEnd(0);
+    for (; end < this.#offset; end = this.#lineEnd(end + 1)) this.#line += 1;
+    this.#nextLineEnd = end;
+    return this.#line;
   }
 
   read(): JsonValue {
     this.#errors = [];
     const value = this.#value(0);
     return { value, errors: this.#errors };
+  }
+
+  #lineEnd(from: number): number {
+    const end = this.#text.indexOf('\n', from);
+    return end < 0 ? this.#text.length : end;
   }
 
   fail(detail: string): never {

@@ -15,10 +15,16 @@ function candidates(
   exact: ReadonlyMap<string, readonly PathRoute[]>,
   below: ReadonlyMap<string, readonly PathRoute[]>,
   path: string,
+  longestBelow: number,
 ): readonly PathRoute[] {
   const found = exact.get(path);
   if (found !== undefined || below.size === 0) return found ?? [];
-  for (let end = path.lastIndexOf('/'); end >= 0; end = end > 0 ? path.lastIndexOf('/', end - 1) : -1) {
+  // What is longer than every path to look for need not be looked for: a path may have thousands of slashes.
+  for (
+    let end = path.lastIndexOf('/', longestBelow);
+    end >= 0;
+    end = end > 0 ? path.lastIndexOf('/', end - 1) : -1
+  ) {
     const routes = below.get(end === 0 ? '/' : path.slice(0, end));
     if (routes !== undefined) return routes;
   }
@@ -34,8 +40,9 @@ export function createRouter(routes: readonly PathRoute[]): Router {
     exact.set(path, [...(exact.get(path) ?? []), route]);
     if (route.below === true) below.set(path, [...(below.get(path) ?? []), route]);
   }
+  const longestBelow = Math.max(0, ...[...below.keys()].map(({ length }) => length));
   return (method, requested) => {
-    const found = candidates(exact, below, trimmed(requested));
+    const found = candidates(exact, below, trimmed(requested), longestBelow);
     if (found.length === 0) return { kind: 'none' };
     const asked = method === 'HEAD' ? 'GET' : method;
     for (const route of found) {

@@ -18,7 +18,17 @@ export function attackText({ head, pump, tail }: Attack, length: number): string
 /** Printable ones, spaces, and some that programs forget. */
 const CHARACTERS: readonly string[] = [
   ...Array.from({ length: 95 }, (_, index) => String.fromCharCode(index + 32)),
-  ...['\n', '\r', '\t', '\0', '\u0001', '\u007f', 'é', 'µ', '\u2028', '\ud800', '一'],
+  '\n',
+  '\r',
+  '\t',
+  '\0',
+  '\u0001',
+  '\u007f',
+  'é',
+  'µ',
+  '\u2028',
+  '\ud800',
+  '一',
 ];
 /** Repeats that stay below this need no attack. */
 const MANY = 16;

@@ -134,8 +134,15 @@ export function findIn(file: string, text: string): FoundText {
   return { patterns, scanners: [...scanners].map((name) => ({ file, name })) };
 }
 
+let foundAll: FoundText | undefined;
+
 /** Everything in production code that looks through texts. */
 export function findAll(): FoundText {
+  foundAll ??= searchAll();
+  return foundAll;
+}
+
+function searchAll(): FoundText {
   const found = productionFiles().map((file) => findIn(file, readFileSync(join(ROOT, file), 'utf8')));
   return {
     patterns: found.flatMap(({ patterns }) => patterns),

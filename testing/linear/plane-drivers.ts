@@ -1,0 +1,258 @@
+/** What reads texts in `control-plane-lite`. */
+import { canonicalElement, compareElements } from '#plane/apply/path-element.ts';
+import { readToken } from '#plane/authn/service-account/jwt.ts';
+import { parseTokenFile } from '#plane/authn/token-file.ts';
+import { decodeContinue } from '#plane/cache/continue-token.ts';
+import { compareKeys } from '#plane/cache/keys.ts';
+import { scanLabels, toStored, withRevision } from '#plane/cache/stored-form.ts';
+import { parseAccept } from '#plane/content/negotiation.ts';
+import { parseIndexes } from '#plane/controllers/job/indexes.ts';
+import { hashWord } from '#plane/controllers/workloads-kit/template-hash.ts';
+import { formatOf } from '#plane/custom/formats.ts';
+import { compilePattern, measurePattern } from '#plane/custom/pattern/compile.ts';
+import { acceptsGzip } from '#plane/http/accept-encoding.ts';
+import { readSubprotocols } from '#plane/http/authentication.ts';
+import { readImpersonation } from '#plane/http/impersonation.ts';
+import { parseRequestInfo, splitTarget } from '#plane/http/request-info.ts';
+import { createRouter } from '#plane/http/router.ts';
+import { splitLines } from '#plane/http/websocket.ts';
+import { extractApi } from '#plane/openapi/others.ts';
+import { applyJsonPatch } from '#plane/patch/json-patch.ts';
+import { formatPointer, parsePointer } from '#plane/patch/json-pointer.ts';
+import {
+  parseCertificateRequest,
+  readValues,
+} from '#plane/resources/groups/certificates/certificate-request.ts';
+import { base64, type Driver, STRING_PUMPS, steps } from './driver.ts';
+
+const route = { methods: ['GET'], handler: () => Promise.resolve() };
+const router = createRouter(
+  ['/', '/openapi/v3', '/healthz'].map((path) => ({ ...route, path, below: true })) as never,
+);
+
+export const PLANE_DRIVERS: readonly Driver[] = [
+  {
+    name: 'certificate requests',
+    covers: ['control-plane-lite/resources/groups/certificates/certificate-request.ts'],
+    run: parseCertificateRequest,
+    refusesAll: true,
+    frames: [['-----BEGIN CERTIFICATE REQUEST-----\n', '\n-----END CERTIFICATE REQUEST-----\n']],
+    pumps: ['-----BEGIN CERTIFICATE REQUEST-----\n', 'MAAw\n', '-----END CERTIFICATE REQUEST-----\n'],
+    fairNs: 300,
+  },
+  {
+    name: 'DER',
+    covers: ['control-plane-lite/resources/groups/certificates/certificate-request.ts'],
+    run: (text) => readValues(Buffer.from(text, 'latin1')),
+    pumps: ['0\0', '0\u0001\0'],
+    fairNs: 300,
+  },
+  {
+    name: 'tokens',
+    covers: [],
+    run: (text) => readToken(`${base64('{"alg":"ES256"}')}.${base64(`{"iss":"${text}"}`)}.AAAA`),
+    pumps: STRING_PUMPS,
+    longest: 16_384,
+    fairNs: 500,
+  },
+  {
+    name: 'heads of tokens',
+    covers: [],
+    run: (text) => readToken(`${base64(`{"${text}":1}`)}.${text}.AAAA`),
+    pumps: STRING_PUMPS,
+    longest: 16_384,
+    fairNs: 500,
+  },
+  {
+    name: 'token files',
+    covers: ['control-plane-lite/authn/token-file.ts'],
+    run: (text) => parseTokenFile(text, 'tokens.csv'),
+    frames: [
+      ['"', '"'],
+      ['a,b,c,"', '"'],
+    ],
+    pumps: ['""', 'a,', '"a",', 'a,b,c\n', '"'],
+    fairNs: 2000,
+  },
+  {
+    name: 'continue tokens',
+    covers: [],
+    run: (text) => decodeContinue(base64(`{"v":"meta.a/v1","rv":1,"start":"${text}"}`), 'a'),
+    pumps: STRING_PUMPS,
+    fairNs: 300,
+  },
+  {
+    name: 'keys in order',
+    covers: ['control-plane-lite/cache/keys.ts'],
+    run: (text) => [
+      compareKeys(text, `${text}a`),
+      compareElements(`k:{"a":"${text}"}`, `k:{"a":"${text}"}`),
+      canonicalElement(`k:{"a":"${text}"}`),
+    ],
+    pumps: STRING_PUMPS,
+    fairNs: 600,
+  },
+  {
+    name: 'stored objects',
+    covers: ['control-plane-lite/cache/stored-form.ts'],
+    run: (text) =>
+      scanLabels(
+        withRevision(
+          toStored({
+            apiVersion: 'v1',
+            kind: 'A',
+            metadata: { name: text, uid: 'u', labels: { a: text } },
+            data: { a: text },
+          }),
+          7,
+        ),
+      ),
+    pumps: ['"uid":"', '"labels":{', '}', '\\'],
+    fairNs: 500,
+  },
+  {
+    name: 'Accept',
+    covers: [],
+    run: (text) => [parseAccept(text), acceptsGzip(text)],
+    frames: [
+      ['application/json;', ''],
+      ['gzip;q=', ','],
+    ],
+    pumps: ['application/json,', 'a/b;q=0.1,', ';a=b', 'gzip;q=0,', ', '],
+    fairNs: 400,
+  },
+  {
+    name: 'subprotocols',
+    covers: [],
+    run: (text) => readSubprotocols(text, 'k8s.io'),
+    pumps: ['base64url.bearer.authorization.k8s.io.YQ,', 'a,'],
+    frames: [['base64url.bearer.authorization.k8s.io.', '']],
+    fairNs: 400,
+  },
+  {
+    name: 'impersonation',
+    covers: [],
+    run: (text) =>
+      readImpersonation({
+        'impersonate-user': text,
+        'impersonate-group': [text],
+        [`impersonate-extra-${text}`]: text,
+      }),
+    pumps: ['a, ', '%41', '%'],
+    fairNs: 600,
+  },
+  {
+    name: 'request targets',
+    covers: ['control-plane-lite/http/request-info.ts', 'control-plane-lite/http/router.ts'],
+    run(text) {
+      const { path, query } = splitTarget(`/${text}`);
+      router('GET', path);
+      return [router('GET', text), parseRequestInfo('GET', path, new URLSearchParams(query))];
+    },
+    pumps: ['/a', '/api/v1/', '%2f', '?a=b&', '&fieldSelector=metadata.name=a', '/..'],
+    frames: [['api/v1/pods?fieldSelector=', '']],
+    longest: 65_536,
+    fairNs: 500,
+  },
+  {
+    name: 'lines of a watch',
+    covers: ['control-plane-lite/http/websocket.ts'],
+    run: (text) => steps(splitLines(Buffer.from(text))),
+    pumps: ['{}\n'],
+    fairNs: 500,
+  },
+  {
+    name: 'documents of other servers',
+    covers: ['control-plane-lite/openapi/others.ts'],
+    run: (text) =>
+      extractApi(
+        {
+          swagger: '2.0',
+          paths: { '/a': { get: { $ref: `#/definitions/${text}`, tags: [text] } } },
+          definitions: {},
+        },
+        '/a',
+      ),
+  },
+  {
+    name: 'JSON pointers',
+    covers: [],
+    run: (text) => [
+      formatPointer(parsePointer(`/${text}`)),
+      applyJsonPatch({ a: 1 }, [{ op: 'add', path: `/${text}`, value: 1 }]),
+    ],
+    pumps: ['/a', '~1', '~0', '/~'],
+    fairNs: 400,
+  },
+  {
+    name: 'indexes of jobs',
+    covers: ['control-plane-lite/controllers/job/indexes.ts'],
+    run: (text) => parseIndexes(text, 1000),
+    pumps: ['1,', '1-2,'],
+    fairNs: 500,
+  },
+  {
+    name: 'hashes of templates',
+    covers: ['control-plane-lite/controllers/workloads-kit/template-hash.ts'],
+    run: (text) => hashWord({ a: text }),
+    fairNs: 200,
+  },
+  {
+    name: 'patterns of custom resources',
+    covers: ['control-plane-lite/custom/pattern/parse.ts', 'control-plane-lite/custom/pattern/char-set.ts'],
+    run: (text) => [measurePattern(text), compilePattern(text)],
+    longest: 65_536,
+    frames: [
+      ['[', ']'],
+      ['(', ')'],
+      ['\\Q', '\\E'],
+      ['(?i)', ''],
+    ],
+    pumps: ['(a', '(a)', '[a-z]', '\\pL', 'a|', 'a{2}', '\\Qa\\E', '[[:alpha:]', '(?i)'],
+    fairNs: 4000,
+  },
+  {
+    name: 'texts and patterns of custom resources',
+    covers: ['control-plane-lite/custom/pattern/matcher.ts'],
+    run: (text) =>
+      ['^(a+)+$', '(.*)*x', '^(a|ab)*c$', '(a?){50}a{50}', '\\bx\\b|é+$'].map((pattern) =>
+        compilePattern(pattern).matches(text),
+      ),
+    frames: [['', '!']],
+    pumps: ['ab', 'éa', '😀'],
+    fairNs: 1000,
+  },
+  {
+    name: 'formats of custom resources',
+    covers: [],
+    run: (text) =>
+      [
+        'uri',
+        'email',
+        'hostname',
+        'ipv4',
+        'cidr',
+        'mac',
+        'uuid',
+        'isbn',
+        'creditcard',
+        'ssn',
+        'hexcolor',
+        'rgbcolor',
+        'byte',
+        'date',
+        'duration',
+        'datetime',
+        'bsonobjectid',
+      ].map((name) => formatOf(name)?.(text)),
+    frames: [
+      ['rgb(', ')'],
+      ['a@', ''],
+      ['http://', ''],
+      ['2026-01-01T00:00:00.', 'Z'],
+      ['', 's'],
+    ],
+    pumps: ['1 h', 'a.', '1.', '1-', 'a@'],
+    fairNs: 1500,
+  },
+];
