@@ -1,6 +1,7 @@
 /** What reads texts in `agent` and `volumes`. */
 import { parseWatchEvent } from '#agent/api-client/watch-events.ts';
 import { parseOomKill } from '#agent/cgroups/oom/kernel-message.ts';
+import { printable } from '#agent/cli/table.ts';
 import { matchesRegistryKey, matchPatternFault } from '#agent/images/credentials.ts';
 import { parseDockerConfig } from '#agent/images/docker-config.ts';
 import { parseImageReference } from '#agent/images/reference.ts';
@@ -62,6 +63,7 @@ export const AGENT_DRIVERS: readonly Driver[] = [
     pumps: STRING_PUMPS,
     fairNs: 300,
   },
+  { name: 'cells for people', covers: ['agent/cli/table.ts'], run: printable, fairNs: 400 },
   {
     name: 'registry patterns',
     covers: ['agent/images/credentials.ts'],

@@ -15,6 +15,7 @@ import { readSubprotocols } from '#plane/http/authentication.ts';
 import { readImpersonation } from '#plane/http/impersonation.ts';
 import { parseRequestInfo, splitTarget } from '#plane/http/request-info.ts';
 import { createRouter } from '#plane/http/router.ts';
+import { formatWarnings } from '#plane/http/warnings.ts';
 import { splitLines } from '#plane/http/websocket.ts';
 import { extractApi } from '#plane/openapi/others.ts';
 import { applyJsonPatch } from '#plane/patch/json-patch.ts';
@@ -154,6 +155,7 @@ export const PLANE_DRIVERS: readonly Driver[] = [
     longest: 65_536,
     fairNs: 500,
   },
+  { name: 'warnings', covers: [], run: (text) => formatWarnings([text, `${text}a`]), fairNs: 300 },
   {
     name: 'lines of a watch',
     covers: ['control-plane-lite/http/websocket.ts'],
