@@ -4,11 +4,15 @@ import { X509Certificate } from 'node:crypto';
 import type { Clock } from '#api/kit/clock.ts';
 import { parsePem } from '#api/pki/pem.ts';
 import type { UserInfo } from '../resources/contract.ts';
+import { type CertificateLimits, CertificateLimitsError, limitsOf } from './certificate-limits.ts';
 import type { AuthenticationResult, Authenticator } from './contract.ts';
+import { keepsConstraints } from './name-constraints.ts';
 
 const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
 const ANY_USAGE = '2.5.29.37.0';
 const MAX_CHAIN = 6;
+/** Looks for an issuer; chains could be made to have many ways. */
+const MAX_STEPS = 100;
 
 /** The certificates of a PEM bundle. @throws Error if a block is no certificate */
 export function parseCertificates(pem: string): readonly X509Certificate[] {
@@ -23,42 +27,76 @@ const isValidAt = (certificate: X509Certificate, nowMs: number): boolean =>
 const isIssuedBy = (certificate: X509Certificate, issuer: X509Certificate): boolean =>
   issuer.ca && certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
 
-/** Whether a chain leads from the certificate to a trusted one, everything on it being valid now. */
+/** A certificate without extended usages may be used for anything. */
+const isForClients = ({ usages }: CertificateLimits): boolean =>
+  usages === undefined || usages.includes(CLIENT_AUTH) || usages.includes(ANY_USAGE);
+
+/** Whether a CA allows what stands below it.
+ *  @param below CAs between it and the end of the chain */
+function allows(authority: CertificateLimits, end: CertificateLimits, below: number): boolean {
+  const { isCa, mayCertify = true, pathLength = Number.POSITIVE_INFINITY, constraints } = authority;
+  return (
+    isCa === true &&
+    mayCertify &&
+    below <= pathLength &&
+    isForClients(authority) &&
+    (constraints === undefined || keepsConstraints(end.names, constraints))
+  );
+}
+
+/** What the certificate says of its chains; `undefined`: it can't stand in any. */
+function readable(certificate: X509Certificate): CertificateLimits | undefined {
+  try {
+    return limitsOf(certificate);
+  } catch (thrown) {
+    if (thrown instanceof CertificateLimitsError) return undefined;
+    throw thrown;
+  }
+}
+
+/** Whether a chain leads from the certificate to a trusted one, everything on it being valid now, for clients, and within
+ *  the limits of what stands above it. */
 export function isTrusted(
   certificate: X509Certificate,
   intermediates: readonly X509Certificate[],
   roots: readonly X509Certificate[],
   nowMs: number,
 ): boolean {
-  let current = certificate;
-  for (let depth = 0; depth < MAX_CHAIN; depth += 1) {
-    if (!isValidAt(current, nowMs)) return false;
-    const below = current;
-    if (roots.some((root) => isIssuedBy(below, root) && isValidAt(root, nowMs))) return true;
-    const next = intermediates.find((candidate) => candidate !== below && isIssuedBy(below, candidate));
-    if (next === undefined) return false;
-    current = next;
-  }
-  return false;
-}
+  const end = readable(certificate);
+  if (end === undefined || !isForClients(end) || !isValidAt(certificate, nowMs)) return false;
+  let steps = 0;
 
-/** A certificate without extended usages may be used for anything. */
-function mayAuthenticateClients({ keyUsage }: X509Certificate): boolean {
-  // Node types the list as always there; it is undefined without the extension.
-  const usages: readonly string[] | undefined = keyUsage;
-  return usages === undefined || usages.includes(CLIENT_AUTH) || usages.includes(ANY_USAGE);
+  function mayStandAbove(authority: X509Certificate, below: number): boolean {
+    if (!isValidAt(authority, nowMs)) return false;
+    const limits = readable(authority);
+    return limits !== undefined && end !== undefined && allows(limits, end, below);
+  }
+
+  /** Depth first; `path` has what stands below, the end first. */
+  function leads(current: X509Certificate, path: readonly X509Certificate[]): boolean {
+    const below = path.length;
+    for (const root of roots) if (isIssuedBy(current, root) && mayStandAbove(root, below)) return true;
+    if (below >= MAX_CHAIN) return false;
+    return intermediates.some((candidate) => {
+      steps += 1;
+      if (steps > MAX_STEPS || candidate === current || path.includes(candidate)) return false;
+      if (!isIssuedBy(current, candidate) || !mayStandAbove(candidate, below)) return false;
+      return leads(candidate, [...path, current]);
+    });
+  }
+  return leads(certificate, []);
 }
 
 const texts = (value: string | readonly string[] | undefined): readonly string[] =>
   value === undefined ? [] : typeof value === 'string' ? [value] : value;
 
-/** The user of a certificate; none without a common name. */
+/** The user of a certificate: its last common name, as upstream; none without one. */
 export function userOf(certificate: X509Certificate): UserInfo | undefined {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a repeated attribute is a list, which Node's types leave out
   const subject = certificate.toLegacyObject().subject as unknown as Readonly<
     Record<string, string | readonly string[] | undefined>
   >;
-  const [name = ''] = texts(subject['CN']);
+  const name = texts(subject['CN']).at(-1) ?? '';
   return name === '' ? undefined : { name, groups: texts(subject['O']), extra: {} };
 }
 
@@ -84,11 +122,9 @@ export function createClientCertificateAuthenticator(deps: {
       if (!isTrusted(certificate, intermediates, roots, nowMs)) {
         return {
           kind: 'rejected',
-          message: 'the client certificate is not signed by a CA that is trusted, or is not valid now',
+          message:
+            'the client certificate is not signed by a CA that is trusted, is not valid now, is not for clients, or is beyond what a CA above it allows',
         };
-      }
-      if (!mayAuthenticateClients(certificate)) {
-        return { kind: 'rejected', message: 'the client certificate is not for clients' };
       }
       const user = userOf(certificate);
       if (user === undefined) return { kind: 'none' };
