@@ -1,9 +1,9 @@
 /** The links that log collectors read: `<linksDir>/<pod>_<namespace>_<container>-<id>.log` to a container's log. */
 import { readdir, readlink, rename, rm, stat, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { makeOpenFolder } from '#api/kit/open-folder.ts';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { makeOpenFolder } from '#api/kit/open-folder.ts';
 import { type ContainerLogIdentity, containerIDOfLink, containerLinkName } from './paths.ts';
 
 export interface LogLinks {

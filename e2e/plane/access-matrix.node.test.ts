@@ -6,6 +6,7 @@ import { type ClientHttp2Session, connect } from 'node:http2';
 import { request as httpsRequest } from 'node:https';
 import { Agent, request } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { REMOTE_COMMAND_V4, VOCABULARIES } from '#api/vocabulary.ts';
 import { createModel, type Subject } from './access-model.ts';
 import { findPlaces, METHODS, type Place } from './access-paths.ts';
 import { pod, usePlane } from './support.ts';
@@ -157,7 +158,7 @@ function byHttp2(
 }
 
 const PROTOCOLS = [byHttp1, byHttp2];
-const PROTOBUF = `application/vnd.plat.protobuf`;
+const PROTOBUF = VOCABULARIES.plat.protobufContentType;
 const TYPES = [
   'application/json',
   'application/yaml',
@@ -269,7 +270,7 @@ test('an upgrade lets in nobody else', async () => {
         const answer = await byWebSocket(
           `${place.path}?command=a&stdout=1`,
           identity.token,
-          'v4.channel.k8s.io',
+          REMOTE_COMMAND_V4,
         );
         const expected = may(identity, place.asked('GET'));
         if (isDenied(answer, false, identity.name) === expected || answer.status === 101) {

@@ -40,7 +40,7 @@ const DISCOVERY: Rule = {
 const ISSUER: Rule = { verbs: ['get'], paths: ['/.well-known/openid-configuration', '/openid/v1/jwks'] };
 const READ = ['get', 'list', 'watch'];
 
-/** @param domain of API groups: `k8s.io` upstream */
+/** @param domain of API groups */
 export function createModel(domain: string, nodeLeaseNamespace: string, referred: Referred) {
   const self: Rule = {
     verbs: ['create'],

@@ -64,7 +64,9 @@ function nodeFault(nodeName: string, { subject }: Pick<PeerCertificate, 'subject
 }
 
 function probeMessage(nodeName: string, { host, port }: Target, trust: AgentTrust, error: Error): string {
-  const message = `the agent of node ${nodeName} at ${host} port ${port} can't be reached: ${error.message}`;
+  // What Node advises about its own flags helps nobody here.
+  const reason = error.message.replace(/; if the root CA is installed locally.*/, '');
+  const message = `the agent of node ${nodeName} at ${host} port ${port} can't be reached: ${reason}`;
   if (trust.kind !== 'own' || !isCertificateFault(error)) return message;
   return (
     `${message}; it needs a serving certificate of this cluster (serverTLSBootstrap: true in its configuration), ` +
