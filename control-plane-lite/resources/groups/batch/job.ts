@@ -29,6 +29,14 @@ function generateSelector(draft: Mutable<Job>): void {
   spec.selector.matchLabels = { [UID_LABEL]: uid, ...spec.selector.matchLabels };
 }
 
+/** A job without labels has those of its template, the generated ones included: the default that every update would
+ *  fill in. */
+function copyLabels({ metadata, spec }: Mutable<Job>): void {
+  const labels = spec?.template.metadata?.labels;
+  if (metadata === undefined || labels === undefined) return;
+  if (Object.keys(metadata.labels ?? {}).length === 0) metadata.labels = { ...labels };
+}
+
 /** Whether its pods are counted with a finalizer is settled when the job is made, and stays so. */
 function noteTracking({ metadata }: Mutable<Job>, { gates, vocabulary }: StrategyContext): void {
   if (metadata === undefined) return;
@@ -43,6 +51,7 @@ function followName({ metadata, spec }: Mutable<Job>, oldName: string): void {
   const labels = spec?.template.metadata?.labels;
   if (labels === undefined || spec?.manualSelector === true || labels[NAME_LABEL] !== oldName) return;
   labels[NAME_LABEL] = metadata?.name ?? '';
+  if (metadata?.labels?.[NAME_LABEL] === oldName) metadata.labels[NAME_LABEL] = metadata.name ?? '';
 }
 
 function validateGenerated(faults: Faults, { metadata, spec }: Job): void {
@@ -108,6 +117,7 @@ export const job: KindEntry = {
     defaultPropagation: 'orphan',
     prepareForCreate(draft, context) {
       generateSelector(draft);
+      copyLabels(draft);
       noteTracking(draft, context);
     },
     renamed: followName,
