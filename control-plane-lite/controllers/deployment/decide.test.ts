@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { type DeploymentInput, type DeploymentPlan, decideDeployment } from './decide.ts';
 import { deploymentOf, setOf, templateOf, WORDS } from './deployment.fixture.ts';
 import { HASH_LABEL, type ReplicaSetFacts, resolveLimits } from './model.ts';
-import { allOf } from './revisions.ts';
+import { allOf, byRevision } from './revisions.ts';
 
 const NOW_MS = 1_767_225_600_000;
 const NOW = '2026-01-01T00:00:00Z';
@@ -202,6 +202,26 @@ describe('decideDeployment', () => {
       [WORDS.revisionHistory]: '1',
     });
     expect(plan.revision).toBe('3');
+  });
+
+  test.each<readonly [string, string]>([
+    ['9007199254740990', '9007199254740991'],
+    ['9007199254740991', '9007199254740992'],
+    ['9007199254740993', '9007199254740994'],
+    ['9223372036854775806', '9223372036854775807'],
+    ['9223372036854775807', '9223372036854775807'],
+    ['9223372036854775808', '1'],
+    ['-9223372036854775808', '1'],
+    ['many', '1'],
+  ])('after the revision %s comes %s', (revision, next) => {
+    const annotations = { [WORDS.revision]: revision };
+    const plan = decide(deploymentOf(), [setOf('v1', 4, { annotations })]);
+    expect(plan.sets.current?.annotations[WORDS.revision]).toBe(next);
+    const [left, right] = [
+      setOf('v1', 0, { annotations }),
+      setOf('v3', 0, { annotations: { [WORDS.revision]: next } }),
+    ];
+    expect(Math.sign(byRevision(WORDS)(left, right))).toBe(revision === next ? 0 : -1);
   });
 
   test('old ReplicaSets without pods go, beyond the limit and of the lowest revisions', () => {

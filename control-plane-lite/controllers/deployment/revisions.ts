@@ -1,5 +1,7 @@
 /** Which ReplicaSet has the current template, which are older, and how revisions are counted. Pure.
  *  Source: upstream's Deployment controller, release 1.24. */
+
+import { MAX_INT64, parseInt64 } from '#api/meta/int64.ts';
 import { canonicalTemplate } from '../workloads-kit/template-form.ts';
 import { hashWord } from '../workloads-kit/template-hash.ts';
 import {
@@ -25,16 +27,17 @@ export const allOf = ({ current, old }: Sets): readonly ReplicaSetFacts[] =>
 
 const HISTORY_CHARS = 2000;
 
-const revisionOf = ({ annotations }: ReplicaSetFacts, { revision }: Words): number => {
-  const text = annotations[revision] ?? '';
-  return /^\d{1,15}$/.test(text) ? Number(text) : 0;
-};
+/** Text that is no number of 64 bits counts as nothing. */
+const revisionOf = ({ annotations }: ReplicaSetFacts, { revision }: Words): bigint =>
+  parseInt64(annotations[revision] ?? '') ?? 0n;
 
 /** Lowest revision first. */
 export const byRevision =
   (words: Words) =>
-  (left: ReplicaSetFacts, right: ReplicaSetFacts): number =>
-    revisionOf(left, words) - revisionOf(right, words) || byAge(left, right);
+  (left: ReplicaSetFacts, right: ReplicaSetFacts): number => {
+    const [a, b] = [revisionOf(left, words), revisionOf(right, words)];
+    return a === b ? byAge(left, right) : a < b ? -1 : 1;
+  };
 
 /** The oldest of those with the current template is the current one. */
 export function sortSets(deployment: DeploymentFacts, sets: readonly ReplicaSetFacts[]): Sets {
@@ -51,14 +54,20 @@ function withRevision(history: string, revision: string): string {
   return known.join(',');
 }
 
-const nextRevision = ({ old }: Sets, words: Words): number =>
-  Math.max(0, ...old.map((set) => revisionOf(set, words))) + 1;
+/** One more than the highest of the others; at the end of the numbers it stays there. */
+function nextRevision({ old }: Sets, words: Words): bigint {
+  const highest = old.reduce((max, set) => {
+    const revision = revisionOf(set, words);
+    return revision > max ? revision : max;
+  }, 0n);
+  return highest === MAX_INT64 ? highest : highest + 1n;
+}
 
 /** Annotations of the current ReplicaSet: those of its Deployment, its revision, and those that it had before. */
 function currentAnnotations(
   { annotations }: DeploymentFacts,
   set: ReplicaSetFacts,
-  revision: number,
+  revision: bigint,
   words: Words,
 ): Readonly<Record<string, string>> {
   const copied = Object.entries(annotations).filter(([name]) => !words.notCopied.has(name));
