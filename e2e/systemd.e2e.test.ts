@@ -214,6 +214,9 @@ describe('nodeagent under systemd', () => {
 
   describe('as a node of a cluster', () => {
     const PLANE = '/var/lib/plane';
+    /** A node needs an interface that leads out. */
+    const UPLINK =
+      'ip link add up0 type veth peer name far0; ip link set far0 up; ip link set up0 up; ip addr add 10.99.0.1/24 dev up0; ip route add default via 10.99.0.2';
     const kubectl = (...words: readonly string[]): Promise<string> =>
       machine.run(['kubectl', `--kubeconfig=${PLANE}/admin.platconfig`, ...words]);
 
@@ -245,9 +248,10 @@ describe('nodeagent under systemd', () => {
       const program = '/src/node_modules/node/bin/node /src/control-plane-lite/bin.ts';
       await writeFile(
         `${rootfs}/etc/systemd/system/plane.service`,
-        `[Service]\nExecStart=${program} --data-dir ${PLANE} --vocabulary kubernetes --enable-bootstrap-token-auth\n[Install]\nWantedBy=multi-user.target\n`,
+        `[Unit]\nBefore=nodeagent.service\n[Service]\nExecStartPre=-/bin/sh -c '${UPLINK}'\nExecStart=${program} --data-dir ${PLANE} --vocabulary kubernetes --enable-bootstrap-token-auth\n[Install]\nWantedBy=multi-user.target\n`,
       );
       await machine.run(['systemctl', 'enable', '--now', 'plane']);
+      expect(await runningInstance('alpha')).toMatchObject({ restartCount: 0 });
       const line = await eventually(
         async () => machine.run([...program.split(' '), 'token', 'create', '--data-dir', PLANE]),
         { timeoutMs: 60_000, intervalMs: 500, what: 'there is a token' },

@@ -36,7 +36,12 @@ function setUp(
 ) {
   const calls: string[] = [];
   const runtime = {
-    listPodSandbox: () => Promise.resolve({ items: [...sandboxes] }),
+    listPodSandbox: ({ filter }: { filter?: { labelSelector?: Readonly<Record<string, string>> } }) => {
+      const wanted = Object.entries(filter?.labelSelector ?? {});
+      return Promise.resolve({
+        items: sandboxes.filter(({ labels }) => wanted.every(([key, value]) => labels[key] === value)),
+      });
+    },
     listContainers: () =>
       Promise.resolve({
         containers: [
@@ -96,6 +101,16 @@ describe('createLostSandboxes', () => {
     const removing = setUp([sandbox('s', traits)], instances, ['alive']);
     expect(await removing.lost.removeOf('u')).toBe(removed === 1);
     expect(removing.removed()).toHaveLength(removed);
+  });
+
+  test('replaces its own under the words of another vocabulary', async () => {
+    const other = criKeys(VOCABULARIES.kubernetes);
+    const labels = { [other.instance]: 'mine', [other.podUID]: 'u' };
+    const annotations = { [other.rootDir]: '/root', [other.node]: 'n' };
+    const { lost, removed } = setUp([{ ...sandbox('s'), labels, annotations }], { '/root': 'mine' });
+    expect(await lost.removeOf('other')).toBe(false);
+    await lost.sweep();
+    expect(removed()).toHaveLength(1);
   });
 
   test('removes each once, whoever asks', async () => {

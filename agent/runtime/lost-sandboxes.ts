@@ -6,8 +6,9 @@ import { createConnection, createServer } from 'node:net';
 import { join } from 'node:path';
 import { asError } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { VOCABULARIES } from '#api/vocabulary.ts';
 import type { PodSandbox, RuntimeService } from '#cri/gen/cri-v1.ts';
-import { criKeys, type Owner } from './config/labels.ts';
+import { type CriKeys, criKeys, type Owner } from './config/labels.ts';
 
 export interface LostSandboxDeps {
   readonly runtime: Pick<
@@ -28,6 +29,12 @@ export interface LostSandboxes {
   /** Removes sandboxes of a pod whose instance is gone. @returns whether there were any; rejects with CriError */
   removeOf(podUID: string): Promise<boolean>;
 }
+
+/** Of either vocabulary: that of an agent may change. */
+const KEYS: readonly CriKeys[] = Object.values(VOCABULARIES).map(criKeys);
+
+const keysOf = ({ labels }: PodSandbox): CriKeys =>
+  KEYS.find(({ instance }) => labels[instance] !== undefined) ?? criKeys(VOCABULARIES.plat);
 
 const DEFAULT_GRACE_SECONDS = 30;
 
@@ -72,19 +79,25 @@ async function readInstance(rootDir: string): Promise<string> {
 
 export function createLostSandboxes(deps: LostSandboxDeps): LostSandboxes {
   const { runtime, owner, log, instanceOf = readInstance, isLive = isShown } = deps;
-  const keys = criKeys(owner.vocabulary);
+  const own = criKeys(owner.vocabulary);
   const removals = new Map<string, Promise<void>>();
 
-  async function isGone({ labels, annotations }: PodSandbox): Promise<boolean> {
+  async function isGone(sandbox: PodSandbox): Promise<boolean> {
+    const { labels, annotations } = sandbox;
+    const keys = keysOf(sandbox);
     const instance = labels[keys.instance] ?? '';
     const rootDir = annotations[keys.rootDir] ?? '';
-    if (instance === '' || instance === owner.instance || rootDir === '') return false;
+    // Its own under the keys of another vocabulary, which it used to have.
+    if (instance === owner.instance) return keys.instance !== own.instance;
+    if (instance === '' || rootDir === '') return false;
     if (annotations[keys.node] !== owner.node) return false;
     if ((await instanceOf(rootDir).catch(() => instance)) === instance) return false;
     return !(await isLive(instance));
   }
 
-  async function remove({ id, labels }: PodSandbox): Promise<void> {
+  async function remove(sandbox: PodSandbox): Promise<void> {
+    const { id, labels } = sandbox;
+    const keys = keysOf(sandbox);
     const pod = { namespace: labels[keys.podNamespace], name: labels[keys.podName] };
     log.warn({ ...pod, sandboxID: id }, 'Sandbox of a lost agent instance is replaced');
     const { containers } = await runtime.listContainers({ filter: { podSandboxId: id } });
@@ -120,7 +133,7 @@ export function createLostSandboxes(deps: LostSandboxDeps): LostSandboxes {
     async sweep() {
       try {
         const { items } = await runtime.listPodSandbox({});
-        const here = items.filter(({ annotations }) => annotations[keys.rootDir] === owner.rootDir);
+        const here = items.filter((item) => item.annotations[keysOf(item).rootDir] === owner.rootDir);
         for (const { status, reason } of await settleAll(await goneAmong(here), removeOnce)) {
           if (status === 'rejected')
             log.warn({ err: asError(reason) }, 'Sandbox of a lost agent instance stays');
@@ -130,9 +143,10 @@ export function createLostSandboxes(deps: LostSandboxDeps): LostSandboxes {
       }
     },
     async removeOf(podUID) {
-      const filter = { labelSelector: { [keys.podUID]: podUID } };
-      const { items } = await runtime.listPodSandbox({ filter });
-      const gone = await goneAmong(items);
+      const found = await Promise.all(
+        KEYS.map((keys) => runtime.listPodSandbox({ filter: { labelSelector: { [keys.podUID]: podUID } } })),
+      );
+      const gone = await goneAmong(found.flatMap(({ items }) => items));
       await Promise.all(gone.map(removeOnce));
       return gone.length > 0;
     },
