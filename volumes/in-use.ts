@@ -125,7 +125,7 @@ export function createUseTracker({
     },
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     async use(podUID, source, signal) {
       const name = attachableVolumeName(vocabulary.domain, source);

@@ -65,7 +65,7 @@ export function createServerContact({ clock, log, waits }: ServerContactDeps): S
     },
     onReturn(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
   };
 }

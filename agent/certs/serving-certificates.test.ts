@@ -34,7 +34,7 @@ function setUp(dir: string) {
     names: () => names,
     onNamesChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
   };
   const options: ServingOptions = {

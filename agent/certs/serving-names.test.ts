@@ -42,7 +42,7 @@ describe('createServingNames', () => {
         current: () => told,
         onChange(listener) {
           listeners.add(listener);
-          return () => void listeners.delete(listener);
+          return () => listeners.delete(listener);
         },
       },
       OWN,

@@ -38,7 +38,7 @@ export function holdPair(initial: Identity): HeldPair {
     },
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
   };
 }

@@ -31,7 +31,7 @@ function setUp(controllerAttaches: boolean) {
         current: () => node,
         onChange(listener) {
           listeners.add(listener);
-          return () => void listeners.delete(listener);
+          return () => listeners.delete(listener);
         },
       },
     },

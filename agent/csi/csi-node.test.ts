@@ -49,7 +49,7 @@ async function setUp() {
         list: () => listed,
         onChange(listener) {
           listeners.add(listener);
-          return () => void listeners.delete(listener);
+          return () => listeners.delete(listener);
         },
       },
       whenSettled: whole.promise,

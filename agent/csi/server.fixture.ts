@@ -144,7 +144,7 @@ export function createTestServer(): TestServer {
     calls,
     put,
     get: (name) => objects.get(name),
-    refuse: (verb, ...next) => void failures.set(verb, [...next]),
+    refuse: (verb, ...next) => failures.set(verb, [...next]),
     whenWatched: watchers.whenWatched,
     client,
   };

@@ -20,7 +20,7 @@ async function setUp(...capabilities: readonly string[]) {
         list: () => [{ capabilities: state.has as unknown as Driver['capabilities'] }],
         onChange(listener) {
           listeners.add(listener);
-          return () => void listeners.delete(listener);
+          return () => listeners.delete(listener);
         },
       },
       pods: () => [{ metadata: { name: 'p', uid: 'u' } }],

@@ -138,7 +138,7 @@ export function createEventRecorder(deps: EventRecorderDeps): EventRecorder {
     list: (filter = {}) => [...kept.values()].filter((event) => matchesFilter(event, filter)),
     onEvent(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
   };
 }

@@ -23,7 +23,7 @@ export function createNodePressure(): NodePressure {
     },
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
   };
 }

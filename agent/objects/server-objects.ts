@@ -131,7 +131,7 @@ export function createServerObjects(
     },
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     stop() {
       stop.abort(new Error('agent is stopping'));

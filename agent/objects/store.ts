@@ -71,7 +71,7 @@ export function createObjectStore(): ObjectStore {
     list: () => [...index.values()].map((entry) => entry.object),
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     async getConfigMap(namespace, name) {
       const object = get('ConfigMap', namespace, name);

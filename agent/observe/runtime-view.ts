@@ -114,7 +114,7 @@ export class RuntimeView {
   /** Calls `listener` with the ID of each container whose memory the runtime says ran out. Returns the undo. */
   onOom(listener: (id: string) => void): () => void {
     this.#oomListeners.add(listener);
-    return () => void this.#oomListeners.delete(listener);
+    return () => this.#oomListeners.delete(listener);
   }
 
   /** The runtime tells it. */
@@ -164,7 +164,7 @@ export class RuntimeView {
   /** Calls `listener` with the UID of each pod that changed. Returns the undo. */
   onChange(listener: (podUID: string) => void): () => void {
     this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return () => this.#listeners.delete(listener);
   }
 
   #changed(podUID: string): void {

@@ -76,14 +76,14 @@ export function createPodStore(): PodStore {
     change,
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     back() {
       backListeners.notify();
     },
     onBack(listener) {
       backListeners.add(listener);
-      return () => void backListeners.delete(listener);
+      return () => backListeners.delete(listener);
     },
   };
 }

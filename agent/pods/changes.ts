@@ -17,7 +17,7 @@ export function createChanges(): Changes {
       // A function of its own, so that the same listener may subscribe twice.
       const own = (): void => listener();
       listeners.add(own);
-      return () => void listeners.delete(own);
+      return () => listeners.delete(own);
     },
   };
 }

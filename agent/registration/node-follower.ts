@@ -40,7 +40,7 @@ export function createNodeFollower(deps: ReflectorDeps, options: NodeFollowerOpt
 
   function onChange(listener: (node: Node | undefined) => void): () => void {
     listeners.add(listener);
-    return () => void listeners.delete(listener);
+    return () => listeners.delete(listener);
   }
 
   async function whenThere(signal: AbortSignal): Promise<Node> {

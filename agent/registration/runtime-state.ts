@@ -103,7 +103,7 @@ export function createRuntimeState({ clock, log, read }: RuntimeStateDeps): Runt
     version,
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     async run(signal) {
       while (!signal.aborted) {

@@ -13,7 +13,7 @@ function createSource<T extends unknown[]>() {
     listeners,
     subscribe: (listener: (...args: T) => void) => {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     tell: (...args: T) => {
       for (const listener of listeners) listener(...args);

@@ -19,7 +19,7 @@ export function createShutdownState(): ShutdownState {
     },
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
   };
 }

@@ -71,7 +71,7 @@ export function createSourceManager(deps: SourceManagerDeps): SourceManager {
     },
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
   };
 }

@@ -101,7 +101,7 @@ function createRenewals(): Renewals {
     tell: () => listeners.notify(),
     onRenewed(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
   };
 }

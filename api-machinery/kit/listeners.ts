@@ -74,5 +74,5 @@ export function logListenerFailures(log: Pick<Logger, 'error'>): () => void {
     }
   };
   failures.subscribe(onFailure);
-  return () => void failures.unsubscribe(onFailure);
+  return () => failures.unsubscribe(onFailure);
 }

@@ -72,7 +72,7 @@ interface Followers {
 function createFollowers(resource: string): Followers {
   const listeners = createListeners<[change: CacheChange]>(resource);
   return {
-    notify: listeners.notify,
+    notify: (change) => listeners.notify(change),
     add(listener, state) {
       // An own function per follower, so that one listener may follow twice.
       const own = (change: CacheChange): void => listener(change);

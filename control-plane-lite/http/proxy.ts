@@ -5,13 +5,14 @@ import type { Agent } from 'node:http';
 import { type ClientRequest, request as httpRequest, type IncomingMessage, ServerResponse } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { asError, type Clock, systemClock } from '#api/kit/clock.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { readSubprotocols } from './authentication.ts';
 import type { ApiRequest, RawExchange, RawResponse } from './contract.ts';
+import { type LinkOptions, linkRewriting } from './html-links.ts';
 import { requestHeaders, responseHeaders } from './proxy-headers.ts';
 
 export interface ProxyOptions {
@@ -43,6 +44,8 @@ export interface ProxyOptions {
   /** A redirect of the target's is a failure: its clients come with credentials of their own, which they would show
    *  to whomever it names. */
   readonly refuseRedirects?: boolean;
+  /** Leads the links of pages through this server. Default: pages are as the target made them. */
+  readonly rewriteLinks?: LinkOptions;
 }
 
 /** The target can't be reached, or what it says is no HTTP. */
@@ -100,6 +103,10 @@ function limitConnect(socket: Socket, outgoing: ClientRequest, ms: number, optio
   socket.once('close', stop);
 }
 
+/** What changes on its way has another length. */
+const withoutLength = (raw: readonly string[]): readonly string[] =>
+  raw.filter((_, index) => raw[index - (index % 2)]?.toLowerCase() !== 'content-length');
+
 /** What answers of HTTP/1.1 and HTTP/2 have in common. */
 interface HeadWriter {
   writeHead(status: number, headers: string[]): unknown;
@@ -150,12 +157,14 @@ async function runPlain(
     throw badAnswer('the backend attempted to redirect this request, which is not permitted');
   }
   const { reply } = raw;
-  const headers = responseHeaders(response.rawHeaders, request.id, options.rewriteLocation);
+  const rewriting = linkRewriting(response, options.rewriteLinks);
+  const answered = rewriting.length === 0 ? response.rawHeaders : withoutLength(response.rawHeaders);
+  const headers = responseHeaders(answered, request.id, options.rewriteLocation);
   const head: HeadWriter = reply;
   head.writeHead(response.statusCode ?? 502, headers);
   // The first bytes of the body may be long in coming; HTTP/2 has sent the head already.
   if ('flushHeaders' in reply) reply.flushHeaders();
-  await pipeline(response, reply);
+  await pipeline([response, ...rewriting, reply]);
   // The answer may end before the request does: then the rest of it is of no use to anyone.
   if (!raw.message.readableEnded) outgoing.destroy();
   await sending;
@@ -212,13 +221,35 @@ async function runUpgrade(
     outgoing.destroy();
     throw badAnswer(`invalid upgrade response: status code ${statusCode}`);
   }
+  return refuseUpgrade(request, raw, response);
+}
+
+/** Of a target's refusal, in bytes. */
+const LONGEST_REFUSAL = 1024 * 1024;
+
+/** Passes on the answer of a target that changes no protocol, as it is: clients show its text to people. It has a length,
+ *  so that all of it is taken before the connection ends. */
+async function refuseUpgrade(
+  request: ApiRequest,
+  raw: RawExchange & { kind: 'upgrade' },
+  response: IncomingMessage,
+): Promise<void> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of response as AsyncIterable<Buffer>) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes > LONGEST_REFUSAL) break;
+  }
+  const body = Buffer.concat(parts);
+  const headers = responseHeaders(withoutLength(response.rawHeaders), request.id);
   const reply = new ServerResponse(raw.message);
   if (raw.socket instanceof Socket) reply.assignSocket(raw.socket);
-  const headers = responseHeaders(response.rawHeaders, request.id);
-  reply.writeHead(statusCode, [...headers, 'Connection', 'close']);
-  await pipeline(response, reply);
+  headers.push('Content-Length', String(body.length), 'Connection', 'close');
+  reply.writeHead(response.statusCode ?? 502, headers);
+  await pipeline(Readable.from([body]), reply);
   if (raw.socket instanceof Socket) raw.socket.destroySoon();
-  return undefined;
+  else raw.socket.end();
 }
 
 /** The answer of another server to a request; also for upgrades. */

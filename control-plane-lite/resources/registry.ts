@@ -70,7 +70,7 @@ export function createResourceRegistry(initial: readonly Resource[] = []): Resou
       // An own function per call, so that one listener may listen twice.
       const own = (): void => listener();
       listeners.add(own);
-      return () => void listeners.delete(own);
+      return () => listeners.delete(own);
     },
     get generation() {
       return generation;

@@ -43,7 +43,7 @@ export function createObjectCache(
     follow(listener) {
       for (const current of objects.values()) listener({ type: 'ADDED', current });
       listeners.add(listener);
-      return { close: () => void listeners.delete(listener) };
+      return { close: () => listeners.delete(listener) };
     },
     put(object) {
       const current = entryOf(object);

@@ -36,7 +36,7 @@ export function watchChannelState(client: Client): StateWatcher {
     state: () => state,
     onStateChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     close() {
       closed = true;

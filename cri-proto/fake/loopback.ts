@@ -100,7 +100,7 @@ export function createLoopback({ services }: FakeServices): GrpcChannel {
     state: () => (closing.signal.aborted ? 'away' : 'connected'),
     onStateChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     close() {
       listeners.clear();

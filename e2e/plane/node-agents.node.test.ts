@@ -269,6 +269,28 @@ describe('a stream', () => {
     await expect(ended).resolves.toBeDefined();
   });
 
+  const REFUSAL = 'container not found ("main")';
+  test.each([
+    ['with its length', `Content-Length: ${REFUSAL.length}\r\n\r\n${REFUSAL}`],
+    ['up to the end of the connection', `Connection: close\r\n\r\n${REFUSAL}`],
+    [
+      'in chunks',
+      `Transfer-Encoding: chunked\r\n\r\n${REFUSAL.length.toString(16)}\r\n${REFUSAL}\r\n0\r\n\r\n`,
+    ],
+  ])('that the agent refuses in plain text reaches the client as it is: %s', async (_, rest) => {
+    upgrade = (__, socket) => {
+      socket.end(`HTTP/1.1 500 Internal Server Error\r\nContent-Type: text/plain; charset=utf-8\r\n${rest}`);
+    };
+    for (const way of ['exec?command=a&stdout=1', 'attach?stdout=1', 'portforward?ports=80']) {
+      const text = await spdy(`${POD}/${way}`);
+      const [head = '', body = ''] = text.split('\r\n\r\n', 2);
+      expect(head).toMatch(/^HTTP\/1\.1 500 /);
+      expect(head.toLowerCase()).toContain(`\r\ncontent-length: ${REFUSAL.length}`);
+      expect(head.toLowerCase()).not.toContain('transfer-encoding');
+      expect(body).toBe(REFUSAL);
+    }
+  });
+
   test('of an agent that is away is unavailable', async () => {
     expect(await spdy(POD.replace('web', 'lost') + '/exec?command=a&stdout=1')).toMatch(/^HTTP\/1\.1 503 /);
   });

@@ -100,7 +100,9 @@ test('starting over a store that has something of everything, a server logs neit
     await plane.restart();
     // A controller that works after the restart has heard of everything: what is new is looked after.
     await plane.post(`${apps}/replicasets`, { metadata: { name: 'new' }, spec: { selector, template } });
-    await eventually(async () => (await plane.get(`${apps}/replicasets/new`)).json.status?.replicas === 1);
+    await eventually(async () =>
+      /"replicas":1,"fullyLabeled/.test((await plane.get(`${apps}/replicasets/new`)).text),
+    );
     expect(lines).toEqual([]);
   } finally {
     end();

@@ -276,7 +276,7 @@ const samples = ({ domain }: { readonly domain: string }): Readonly<Record<strin
       v2beta2: { spec: { metrics } },
       v2beta1: {
         metadata: {
-          annotations: { [`autoscaling.alpha.${domain}/behavior`]: expect.stringContaining('60') },
+          annotations: { [`autoscaling.alpha.${domain}/behavior`]: expect.stringContaining('60') as string },
         },
         spec: {
           metrics: [

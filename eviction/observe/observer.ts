@@ -137,7 +137,7 @@ export function createSignalObserver(deps: SignalObserverDeps, signals: Readonly
     memoryLooks: () => looks,
     onObserved(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     async observe(signal) {
       const measured = await Promise.all([...groups].map((group) => measure(group, signal)));

@@ -77,7 +77,7 @@ export function createDrivers(
     },
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     handler: {
       async register(plugin, signal) {

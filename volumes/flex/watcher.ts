@@ -108,7 +108,7 @@ export function createFlexWatcher(dir: string): FlexWatcher {
     },
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     close() {
       for (const folder of watchers.keys()) unwatch(folder);

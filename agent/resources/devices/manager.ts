@@ -107,7 +107,7 @@ export async function createDeviceManager(
     },
     onChange(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     register: (resource, plugin) => plugins.take(resource, plugin),
     deregister: (resource) => plugins.drop(resource),

@@ -293,7 +293,7 @@ function superviseContainerd(
     },
     onExit(listener) {
       listeners.add(listener);
-      return () => void listeners.delete(listener);
+      return () => listeners.delete(listener);
     },
     release: () => releasing.abort(),
     stop,

@@ -89,7 +89,7 @@ async function start(more: Partial<NodeServerOptions> = {}, reviews?: Reviews): 
       current: () => current,
       onChange(listener) {
         listeners.add(listener);
-        return () => void listeners.delete(listener);
+        return () => listeners.delete(listener);
       },
       run: () => Promise.resolve(),
     },

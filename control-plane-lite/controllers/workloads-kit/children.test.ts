@@ -21,7 +21,7 @@ function createSource(): {
     follow(listener) {
       for (const current of objects.values()) listener({ type: 'ADDED', current });
       listeners.add(listener);
-      return { close: () => void listeners.delete(listener) };
+      return { close: () => listeners.delete(listener) };
     },
     set(object) {
       const current = cachedOf(object);

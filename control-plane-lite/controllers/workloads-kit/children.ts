@@ -115,7 +115,7 @@ export function createChildren<C extends Child>(
     orphansIn: (namespace) => orphans.of(namespace),
     onChange(listener) {
       listeners.add(listener);
-      return { close: () => void listeners.delete(listener) };
+      return { close: () => listeners.delete(listener) };
     },
     close() {
       following.close();

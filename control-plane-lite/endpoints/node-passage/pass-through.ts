@@ -32,7 +32,20 @@ export function rewriteLocation(location: string, prefix: string, targetHost: st
   const url = URL.parse(location, `http://${targetHost}`);
   if (url === null || url.host !== targetHost) return location;
   if (!location.startsWith('/') && !/^https?:/i.test(location)) return location;
+  // The target knows of this server, and has led the way itself.
+  if (url.pathname === prefix || url.pathname.startsWith(`${prefix}/`))
+    return url.pathname + url.search + url.hash;
   return `${encodePath(prefix)}${url.pathname}${url.search}${url.hash}`;
+}
+
+/** The prefix as it may stand in an attribute, whatever quotes are around it. */
+const linkPrefix = (prefix: string): string =>
+  encodePath(prefix).replaceAll("'", '%27').replaceAll('&', '%26');
+
+/** Hosts that mean the target where a page of it names them: its own, and this server as the client knows it. */
+function hostsOf(targetHost: string, ownHost: string | undefined): readonly string[] {
+  const hosts = [targetHost, ...(ownHost === undefined ? [] : [ownHost])].map((host) => host.toLowerCase());
+  return hosts.flatMap((host) => [host, ...(/:(?:80|443)$/.test(host) ? [host.replace(/:\d+$/, '')] : [])]);
 }
 
 /** Links in a page that lie beside its own would be resolved one level too high. */
@@ -81,6 +94,7 @@ export function passThrough(
         connectTimeoutMs: deps.connectTimeoutMs,
         remoteAddress: raw.message.socket.remoteAddress ?? '',
         rewriteLocation: (location) => rewriteLocation(location, prefix, targetHost),
+        rewriteLinks: { prefix: linkPrefix(prefix), hosts: hostsOf(targetHost, request.headers.host) },
       }).run(raw);
     },
   };
