@@ -1,5 +1,8 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:tls';
 import { describe, expect, it, test } from 'vitest';
-import { describeError, errorChain } from './error-chain.ts';
+import { createAuthority, issueIdentity } from '../pki/certificate.ts';
+import { describeError, errorChain, messageOf } from './error-chain.ts';
 
 const caused = (message: string, cause: unknown): Error => new Error(message, { cause });
 
@@ -17,6 +20,30 @@ describe('describeError', () => {
     ['a cause that is no error', caused('cannot mount', 'text'), 'cannot mount'],
     ['an error without words', new Error('', { cause: root }), 'no such disk'],
   ])('%s', (_, error, expected) => expect(describeError(error)).toBe(expected));
+
+  it('leaves out how Node might be started', async () => {
+    const { promise, resolve } = Promise.withResolvers<Error>();
+    const [from, until] = [new Date(Date.now() - 60_000), new Date(Date.now() + 60_000)];
+    const authority = createAuthority({ commonName: 'a' }, from, until);
+    const { certificate: cert, key } = issueIdentity(authority, {
+      subject: { commonName: 'localhost' },
+      dnsNames: ['localhost'],
+      extendedUsages: ['serverAuth'],
+      notBefore: from,
+      notAfter: until,
+    });
+    const server = createServer({ cert, key }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? (address?.port ?? 0) : 0;
+    connect({ port, host: '127.0.0.1', servername: 'localhost' }).on('error', resolve);
+    const error = await promise;
+    server.close();
+    expect(describeError(error)).toMatch(/^unable to [a-z ]+$/);
+    expect(messageOf(new Error('x; if the root CA is installed locally, try running Node.js with --y'))).toBe(
+      'x',
+    );
+  });
 
   it('ends, even where causes go round in a circle', () => {
     const first = new Error('first');

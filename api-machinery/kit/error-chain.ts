@@ -1,6 +1,18 @@
 /** An error and what caused it, for people: each thing is said once. Many errors end with the words of their cause. */
 
+import { asError } from './clock.ts';
+
 const LONGEST_CHAIN = 5;
+/** What Node appends to the message of a certificate that it does not trust: advice on how to start Node, which is of no
+ *  use to whoever talks to a program, and to clients of a server least of all. */
+const RUNTIME_ADVICE = '; if the root CA is installed locally, try running Node.js with ';
+
+/** The message of what was thrown, without advice of the runtime's. */
+export function messageOf(thrown: unknown): string {
+  const { message } = asError(thrown);
+  const advice = message.indexOf(RUNTIME_ADVICE);
+  return advice < 0 ? message : message.slice(0, advice);
+}
 
 /** The error and its causes, outermost first, without those whose message stands in an earlier one. */
 export function errorChain(error: Error): readonly Error[] {
@@ -17,6 +29,6 @@ export function errorChain(error: Error): readonly Error[] {
 /** All messages of the chain in one line. */
 export const describeError = (error: Error): string =>
   errorChain(error)
-    .map(({ message }) => message)
+    .map(messageOf)
     .filter((message) => message !== '')
     .join(': ');

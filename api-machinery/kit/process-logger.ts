@@ -1,7 +1,7 @@
 /** The process's logger: JSON lines on standard error or text in the field's form, errors with their whole chain of
  *  causes. */
 import { pino } from 'pino';
-import { errorChain } from './error-chain.ts';
+import { errorChain, messageOf } from './error-chain.ts';
 import { type GlobPart, matchesGlob } from './glob.ts';
 import type { Logger } from './logger.ts';
 import { createTextLogger, type Severity } from './text-logger.ts';
@@ -125,8 +125,14 @@ export function createProcessLogger(
 /** Name, message and causes, each thing said once; the stack only of errors that nobody gave a name, which are bugs. */
 export function serializeError(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) return thrown;
-  return errorChain(thrown).reduceRight<unknown>((cause, { name, message, stack }) => {
+  return errorChain(thrown).reduceRight<unknown>((cause, error) => {
+    const { name, stack } = error;
     const isOurs = name !== 'Error' && name !== 'TypeError' && name !== 'RangeError';
-    return { name, message, ...(cause === undefined ? {} : { cause }), ...(isOurs ? {} : { stack }) };
+    return {
+      name,
+      message: messageOf(error),
+      ...(cause === undefined ? {} : { cause }),
+      ...(isOurs ? {} : { stack }),
+    };
   }, undefined);
 }

@@ -1,5 +1,5 @@
 /** Asks a server for the resources of a group's version: whether it is there, and what it has. */
-import { asError } from '#api/kit/clock.ts';
+import { messageOf } from '#api/kit/error-chain.ts';
 import type { APIResource } from '#api/schema/gen/meta-v1.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
 import { MASTERS_GROUP } from '../authn/users.ts';
@@ -71,6 +71,6 @@ export async function checkDiscovery(
     if (answer.status < 200 || answer.status > 299) return failed(`bad status ${answer.status}`);
     return { kind: 'answered', resources: parseResources(jsonOf(answer)) };
   } catch (thrown) {
-    return failed(asError(thrown).message);
+    return failed(messageOf(thrown));
   }
 }

@@ -1,7 +1,8 @@
 /** Requests to the running server, as its administrator: with the platconfig in its data directory. */
+
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { asError } from '#api/kit/clock.ts';
+import { messageOf } from '#api/kit/error-chain.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import { isMembers, type Members } from '../resources/view.ts';
 
@@ -44,7 +45,7 @@ async function readAccess(dataDir: string): Promise<Access> {
   const file = join(dataDir, 'admin.platconfig');
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new CommandError(
-      `${file} can't be read: ${asError(cause).message}; is the server started, and is its folder --data-dir ${dataDir}?`,
+      `${file} can't be read: ${messageOf(cause)}; is the server started, and is its folder --data-dir ${dataDir}?`,
       { cause },
     );
   });
@@ -90,7 +91,7 @@ export async function connectAsAdmin(dataDir: string): Promise<AdminClient> {
       headers: { accept: 'application/json', 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }).catch((cause: unknown) => {
-      throw new CommandError(`the server at ${url} does not answer: ${asError(cause).message}`, { cause });
+      throw new CommandError(`the server at ${url} does not answer: ${messageOf(cause)}`, { cause });
     });
     const value: unknown = await answer.body.json();
     if (answer.statusCode === 404 && method === 'GET') return undefined;

@@ -3,7 +3,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { parseJsonText } from '#api/codec/json-text.ts';
-import { asError } from '#api/kit/clock.ts';
+import { messageOf } from '#api/kit/error-chain.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { WebhookConversion } from '#api/schema/gen/apiextensions-v1.ts';
 import type { ApiObject } from '../resources/contract.ts';
@@ -52,7 +52,7 @@ export function createWebhookConverter(deps: WebhookDeps, options: WebhookOption
       return await review({ uid, reviewVersion, group, desiredApiVersion, objects });
     } catch (thrown) {
       const from = objects[0]?.apiVersion ?? '';
-      const why = asError(thrown).message;
+      const why = messageOf(thrown);
       throw new StatusError('InternalError', `conversion webhook for ${from}, Kind=${kind} failed: ${why}`, {
         cause: thrown,
       });

@@ -9,6 +9,7 @@ import { type Duplex, Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { ConnectionOptions } from 'node:tls';
 import { asError, type Clock, systemClock } from '#api/kit/clock.ts';
+import { messageOf } from '#api/kit/error-chain.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { readSubprotocols } from './authentication.ts';
 import type { ApiRequest, RawExchange, RawResponse } from './contract.ts';
@@ -51,7 +52,7 @@ export interface ProxyOptions {
 /** The target can't be reached, or what it says is no HTTP. */
 function unreachable(error: Error): StatusError {
   const isAnswer = 'code' in error && typeof error.code === 'string' && error.code.startsWith('HPE_');
-  return new StatusError('ServiceUnavailable', `error trying to reach service: ${error.message}`, {
+  return new StatusError('ServiceUnavailable', `error trying to reach service: ${messageOf(error)}`, {
     code: isAnswer ? 502 : 503,
     cause: error,
   });

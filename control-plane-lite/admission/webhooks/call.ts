@@ -1,8 +1,9 @@
 /** Asks one webhook of one request. Source: document 2, 2.2, 2.6, 4.1 and 7. */
+
 import { randomUUID } from 'node:crypto';
 import type { Agent } from 'node:https';
 import { parseJsonText } from '#api/codec/json-text.ts';
-import { asError } from '#api/kit/clock.ts';
+import { messageOf } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { StatusError, type StatusReason } from '#api/meta/status-error.ts';
 import type { Vocabulary } from '#api/vocabulary.ts';
@@ -97,7 +98,7 @@ export function createHookCaller(deps: HookCallerDeps): HookCaller {
           log.warn({ err: thrown, webhook: hook.name }, 'Webhook could not be asked; the request goes on');
           return undefined;
         }
-        const why = `failed calling webhook ${JSON.stringify(hook.name)}: failed to call webhook: ${asError(thrown).message}`;
+        const why = `failed calling webhook ${JSON.stringify(hook.name)}: failed to call webhook: ${messageOf(thrown)}`;
         throw new StatusError('InternalError', `Internal error occurred: ${why}`, { cause: thrown });
       }
       for (const text of answer.warnings) request.warn(text);

@@ -3,7 +3,8 @@
 import { type ClientRequest, type IncomingMessage } from 'node:http';
 import type { Agent } from 'node:https';
 import { request as httpsRequest } from 'node:https';
-import { asError, type Clock } from '#api/kit/clock.ts';
+import type { Clock } from '#api/kit/clock.ts';
+import { messageOf } from '#api/kit/error-chain.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { StreamResponse, StreamSink } from '../../http/contract.ts';
 import type { Target } from './agents.ts';
@@ -39,7 +40,7 @@ export function refusalOf(status: number, text: string): StatusError {
 }
 
 export function agentUnreachable(thrown: unknown): StatusError {
-  const message = `the node agent can't be reached: ${asError(thrown).message}`;
+  const message = `the node agent can't be reached: ${messageOf(thrown)}`;
   return new StatusError('ServiceUnavailable', message, { cause: thrown });
 }
 
