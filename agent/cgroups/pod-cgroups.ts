@@ -129,6 +129,8 @@ class Keeper implements PodCgroups {
     this.#givenUp.add(podUID);
     const opened = await this.#open().catch(() => undefined);
     const pod = this.#known.get(podUID);
+    // Where there are no cgroups, nothing is repaired, and nobody would look for those that are gone.
+    if (opened === undefined) this.#givenUp.delete(podUID);
     const path = pod?.path ?? (await this.#deps.records.path(podUID));
     if (path === undefined || opened === undefined) return;
     this.#known.delete(podUID);

@@ -47,22 +47,44 @@ interface Bucket {
   atMs: number;
 }
 
-/** A map that forgets its least recently used entry above `max` entries. */
-function createRecent<V>(max: number, create: (nowMs: number) => V): (key: string, nowMs: number) => V {
+/** A map that forgets its least recently used entry above `max` entries, and those that have nothing to say any more.
+ *  @param isStale whether an entry is as good as a new one */
+function createRecent<V>(
+  max: number,
+  create: (nowMs: number) => V,
+  isStale: (entry: V, nowMs: number) => boolean,
+): (key: string, nowMs: number) => V {
   const entries = new Map<string, V>();
+
+  function forget(nowMs: number): void {
+    // In order of use: behind the first that counts there are only more of those.
+    for (const [key, entry] of entries) {
+      if (entries.size <= max && !isStale(entry, nowMs)) return;
+      entries.delete(key);
+    }
+  }
+
   return (key, nowMs) => {
     const entry = entries.get(key) ?? create(nowMs);
     entries.delete(key);
+    forget(nowMs);
     entries.set(key, entry);
-    const oldest = entries.keys().next();
-    if (entries.size > max && oldest.done !== true) entries.delete(oldest.value);
     return entry;
   };
 }
 
 export function createCorrelator(limits: CorrelatorLimits = UPSTREAM_LIMITS): Correlator {
-  const groupOf = createRecent<Group>(limits.maxKeys, (nowMs) => ({ messages: new Set(), lastMs: nowMs }));
-  const bucketOf = createRecent<Bucket>(limits.maxKeys, (nowMs) => ({ tokens: limits.burst, atMs: nowMs }));
+  const { maxKeys, combineWindowMs, burst, refillMs } = limits;
+  const groupOf = createRecent<Group>(
+    maxKeys - 1,
+    (nowMs) => ({ messages: new Set(), lastMs: nowMs }),
+    ({ lastMs }, nowMs) => nowMs - lastMs > combineWindowMs,
+  );
+  const bucketOf = createRecent<Bucket>(
+    maxKeys - 1,
+    (nowMs) => ({ tokens: burst, atMs: nowMs }),
+    ({ tokens, atMs }, nowMs) => tokens + (nowMs - atMs) / refillMs >= burst,
+  );
 
   function combine(input: CorrelateInput, nowMs: number): { key: string; message: string } {
     const group = groupOf(input.groupKey, nowMs);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import { createMemoryTidier } from './memory-tidier.ts';
+import { createMemoryTidier, createTidy } from './memory-tidier.ts';
 
 function start() {
   const clock = createFakeClock();
@@ -41,4 +41,26 @@ test('tidies again after the next stretch of work', async () => {
   setup.tidier.note();
   await setup.clock.advance(10_000);
   expect(setup.count()).toBe(2);
+});
+
+test('tidies once a minute while the work never rests', async () => {
+  await using setup = start();
+  for (let second = 0; second < 181; second += 1) {
+    setup.tidier.note();
+    await setup.clock.advance(1_000);
+  }
+  expect(setup.count()).toBe(3);
+});
+
+test('collects garbage in a process that was not started for it', () => {
+  const tidy = createTidy();
+  const dropped = new WeakRef(new Array(1000).fill({}));
+  return new Promise<void>((resolve) => {
+    // A target lives to the end of the turn in which it was looked at.
+    setImmediate(() => {
+      tidy();
+      expect(dropped.deref()).toBeUndefined();
+      resolve();
+    });
+  });
 });

@@ -1,5 +1,7 @@
 /** Gives memory back after a burst of work. V8 and the C library keep what starting many pods needed for a while,
  *  and an agent that then rests would keep it for good: nothing makes them look again. */
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import koffi from 'koffi';
 import type { Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
@@ -21,15 +23,20 @@ export interface MemoryTidierDeps {
 
 /** How long nothing may have happened: nobody waits for the agent during the pause of some 30 ms. */
 const REST_MS = 5_000;
+/** On a node where something always happens, this often all the same: garbage of pods that come and go piles up
+ *  otherwise, to several times of what is in use. */
+const MOST_BUSY_MS = 60_000;
 
 export function createMemoryTidier({ clock, log, tidy }: MemoryTidierDeps): MemoryTidier {
-  let notedAtMs: number | undefined;
+  /** First and last since memory was tidied. */
+  let noted: { readonly firstAtMs: number; lastAtMs: number } | undefined;
 
   function step(): number | undefined {
-    if (notedAtMs === undefined) return undefined;
-    const leftMs = notedAtMs + REST_MS - clock.monotonic();
+    if (noted === undefined) return undefined;
+    const dueAtMs = Math.min(noted.lastAtMs + REST_MS, noted.firstAtMs + MOST_BUSY_MS);
+    const leftMs = dueAtMs - clock.monotonic();
     if (leftMs > 0) return clock.now() + leftMs;
-    notedAtMs = undefined;
+    noted = undefined;
     tidy();
     return undefined;
   }
@@ -41,22 +48,36 @@ export function createMemoryTidier({ clock, log, tidy }: MemoryTidierDeps): Memo
   });
   return {
     note() {
-      const resting = notedAtMs === undefined;
-      notedAtMs = clock.monotonic();
-      if (resting) loop.wake();
+      const nowMs = clock.monotonic();
+      if (noted !== undefined) {
+        noted.lastAtMs = nowMs;
+        return;
+      }
+      noted = { firstAtMs: nowMs, lastAtMs: nowMs };
+      loop.wake();
     },
     run: (signal) => loop.run(signal),
   };
 }
 
-/** Collects garbage where Node was started with `--expose-gc`, then has the C library return what is free.
+/** Collects garbage, then has the C library return what is free.
  *  @see malloc_trim(3) */
 export function createTidy(): () => void {
   const trim = trimFunction();
+  const collect = collectFunction();
   return () => {
-    globalThis.gc?.();
+    collect();
     trim?.(0);
   };
+}
+
+/** The collector, however Node was started: without it an agent whose heap once grew keeps it, as V8 sees no reason to
+ *  look at a heap that rests. */
+function collectFunction(): () => void {
+  if (globalThis.gc !== undefined) return () => void globalThis.gc?.();
+  setFlagsFromString('--expose-gc');
+  const collect: unknown = runInNewContext('gc');
+  return typeof collect === 'function' ? () => void collect() : () => undefined;
 }
 
 function trimFunction(): ((padBytes: number) => number) | undefined {

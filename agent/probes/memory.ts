@@ -11,7 +11,7 @@ export interface ProbeFinding {
   readonly ready: boolean;
 }
 
-/** By container ID. */
+/** By container ID. Empty for a pod without containers that are probed and run. */
 export type ProbeFindings = Readonly<Record<string, ProbeFinding>>;
 
 export interface ProbeMemory {
@@ -25,6 +25,8 @@ export interface ProbeMemory {
 
 const VERSION = 1;
 const FILE_NAME = 'probes.json';
+const textOf = (containers: ProbeFindings): string => JSON.stringify({ version: VERSION, containers });
+const NOTHING = textOf({});
 
 /** @param podsDir `<rootDir>/pods` */
 export function createProbeMemory({ log }: { readonly log: Logger }, podsDir: string): ProbeMemory {
@@ -62,6 +64,8 @@ export function createProbeMemory({ log }: { readonly log: Logger }, podsDir: st
     } finally {
       writing.delete(podUID);
     }
+    // Of a pod that has nothing to remember, as of one that is gone, nothing is retained.
+    if (texts.get(podUID) === NOTHING) texts.delete(podUID);
   }
 
   return {
@@ -73,7 +77,7 @@ export function createProbeMemory({ log }: { readonly log: Logger }, podsDir: st
     note(podUID, findings) {
       const isEmpty = Object.keys(findings).length === 0;
       if (isEmpty && !texts.has(podUID)) return;
-      const text = JSON.stringify({ version: VERSION, containers: findings });
+      const text = textOf(findings);
       if (texts.get(podUID) === text) return;
       texts.set(podUID, text);
       void write(podUID);
