@@ -77,7 +77,10 @@ class Graph {
 }
 
 /** The edge by which each node is reached first from the root, and the node that it leaves; -1 for what is not held. */
-function reach(graph: Graph): { readonly from: Int32Array; readonly by: Int32Array } {
+function reach(
+  graph: Graph,
+  except: readonly string[],
+): { readonly from: Int32Array; readonly by: Int32Array } {
   const from = new Int32Array(graph.count).fill(-1);
   const by = new Int32Array(graph.count).fill(-1);
   from[0] = 0;
@@ -86,7 +89,8 @@ function reach(graph: Graph): { readonly from: Int32Array; readonly by: Int32Arr
     if (WEAK_TABLES.includes(graph.nodeName(node))) continue;
     for (let edge = graph.firstEdge[node] ?? 0; edge < (graph.firstEdge[node + 1] ?? 0); edge += 1) {
       const next = graph.target(edge);
-      if (graph.edgeType(edge) === 'weak' || from[next] !== -1) continue;
+      if (graph.edgeType(edge) === 'weak' || from[next] !== -1 || except.includes(graph.edgeName(edge)))
+        continue;
       from[next] = node;
       by[next] = edge;
       queue.push(next);
@@ -95,11 +99,16 @@ function reach(graph: Graph): { readonly from: Int32Array; readonly by: Int32Arr
   return { from, by };
 }
 
-/** Strings in which the pattern is found, grouped by what holds them, most of them first. */
-export async function heldStrings(file: string, pattern: RegExp): Promise<readonly Held[]> {
+/** Strings in which the pattern is found, grouped by what holds them, most of them first.
+ *  @param except names of members that do not count: what they alone hold is left out */
+export async function heldStrings(
+  file: string,
+  pattern: RegExp,
+  except: readonly string[] = [],
+): Promise<readonly Held[]> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- V8 wrote it
   const graph = new Graph(JSON.parse(await readFile(file, 'utf8')) as Snapshot);
-  const { from, by } = reach(graph);
+  const { from, by } = reach(graph, except);
   const plain = (name: string): string =>
     pattern.test(name) || /^\d*$/.test(name) ? '*' : name.slice(0, LONGEST_NAME);
 

@@ -44,15 +44,15 @@ export function createApiEventSink(deps: ApiEventSinkDeps, options: ApiEventSink
   const backoff = createBackoff(RETRY);
   const write = createEventWriter(client);
   /** The next one first. One that is being sent is still here. */
-  const waiting = new Map<string, Event>();
+  const unsent = new Map<string, Event>();
   let dropped = 0;
   let wake: (() => void) | undefined;
 
   function take(event: Event): void {
-    waiting.set(eventKey(event), event);
-    const oldest = waiting.keys().next();
-    if (waiting.size > MOST_WAITING && oldest.done !== true) {
-      waiting.delete(oldest.value);
+    unsent.set(eventKey(event), event);
+    const oldest = unsent.keys().next();
+    if (unsent.size > MOST_WAITING && oldest.done !== true) {
+      unsent.delete(oldest.value);
       dropped += 1;
     }
     wake?.();
@@ -75,18 +75,18 @@ export function createApiEventSink(deps: ApiEventSinkDeps, options: ApiEventSink
 
   async function sendFirst(key: string, signal: AbortSignal): Promise<void> {
     await bucket.take(signal);
-    const event = waiting.get(key);
+    const event = unsent.get(key);
     if (event === undefined) return;
     if (!(await send(event, signal))) return await sleep(clock, backoff.fail(SUBJECT, clock.now()), signal);
     backoff.reset(SUBJECT);
     // A repeat that came meanwhile is still to be sent.
-    if (waiting.get(key) === event) waiting.delete(key);
+    if (unsent.get(key) === event) unsent.delete(key);
     if (dropped > 0) log.warn({ dropped }, 'Events were dropped while they waited for the API server');
     dropped = 0;
   }
 
   async function step(signal: AbortSignal): Promise<void> {
-    const first = waiting.keys().next();
+    const first = unsent.keys().next();
     if (first.done !== true) return await sendFirst(first.value, signal);
     await new Promise<void>((resolve) => {
       wake = resolve;

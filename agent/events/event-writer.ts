@@ -16,12 +16,12 @@ const hasStatus = (thrown: unknown, status: number): boolean =>
 export const eventKey = ({ metadata }: Event): string => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
 
 export function createEventWriter(client: Pick<ApiClient, 'create' | 'patch'>): EventWriter {
-  const known = new Set<string>();
+  const onServer = new Set<string>();
 
   function note(key: string): void {
-    known.add(key);
-    const oldest = known.keys().next();
-    if (known.size > MOST_KNOWN && oldest.done !== true) known.delete(oldest.value);
+    onServer.add(key);
+    const oldest = onServer.keys().next();
+    if (onServer.size > MOST_KNOWN && oldest.done !== true) onServer.delete(oldest.value);
   }
 
   async function repeat(
@@ -47,7 +47,7 @@ export function createEventWriter(client: Pick<ApiClient, 'create' | 'patch'>): 
   }
 
   return async (event, signal) => {
-    if (!known.has(eventKey(event))) return await create(event, signal);
+    if (!onServer.has(eventKey(event))) return await create(event, signal);
     try {
       await repeat(event, signal);
     } catch (thrown) {
