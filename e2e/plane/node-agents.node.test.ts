@@ -156,7 +156,7 @@ describe('an agent whose certificate is checked', () => {
     expect((await strict.get('/api/v1/nodes/n1/proxy/pods')).status).toBe(503);
     expect(asked).toEqual([]);
     expect((await strict.get(`${POD}/log?insecureSkipTLSVerifyBackend=true`)).text).toBe('a line\n');
-    // Whoever listens on this machine is shown no certificate of the server unless it has shown the right one.
+    // A program that listens on this machine sees no certificate of the server unless it has shown the right one.
     expect(asked).toEqual(['GET /containerLogs/default/web/main ']);
   });
 });

@@ -54,8 +54,16 @@ test.each<[string, RequestTraits]>([
 });
 
 test.each<[string, RequestTraits, string]>([
-  ['that it does not have', { ipAddresses: ['10.0.0.1', '10.0.0.9'] }, '10.0.0.9 is no address of node a'],
-  ['of the API server', { dnsNames: ['kubernetes.default'] }, 'kubernetes.default is no address of node a'],
+  [
+    'that it does not have',
+    { ipAddresses: ['10.0.0.1', '10.0.0.9'] },
+    '10.0.0.9 is not an address of node a',
+  ],
+  [
+    'of the API server',
+    { dnsNames: ['kubernetes.default'] },
+    'kubernetes.default is not an address of node a',
+  ],
 ])('a node gets none for a name %s', (_, names, why) => {
   expect(decide(request({ ...A, ...names }))).toBe(why);
 });

@@ -60,7 +60,7 @@ function decideNames(nodeName: string, asked: readonly string[], nodes: readonly
   if (node === undefined) return wait(`there is no node ${nodeName} so far`);
   const own = namesOf(node);
   const foreign = asked.find((name) => !own.has(canonical(name)));
-  if (foreign !== undefined) return wait(`${foreign} is no address of node ${nodeName}`);
+  if (foreign !== undefined) return wait(`${foreign} is not an address of node ${nodeName}`);
   for (const other of nodes) {
     if (other.metadata?.name === nodeName || isSameMachine(node, other)) continue;
     const names = namesOf(other);
