@@ -124,7 +124,9 @@ export function createContent(given: ContentDeps): Content {
     async readPatch(request, validation, resource) {
       const isCustom = resource !== undefined && resource.schema.typeRef === undefined;
       const type = patchTypeOf(request.headers['content-type'], isCustom);
-      const { value, duplicates } = await parsePatch(await request.readBody(), type, 'Patch', readers);
+      const body = await request.readBody();
+      const { value, duplicates } = await parsePatch(body, type, 'Patch', readers);
+      if (body.length >= LARGE_BYTES) await breathe();
       checkDuplicates(reading(request, validation, duplicates, undefined));
       return { type, value };
     },
@@ -133,6 +135,7 @@ export function createContent(given: ContentDeps): Content {
     },
     async object(request, resource, status, { stored, object }) {
       const source = stored === undefined ? plainSource(object) : await sourceOf(resource, stored);
+      if (stored !== undefined && stored.json.length >= LARGE_BYTES) await breathe();
       return show(request, resource, status, source);
     },
     async cached(request, resource, entry) {

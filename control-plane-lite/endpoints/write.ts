@@ -9,6 +9,7 @@ import { applyMergePatch } from '../patch/merge-patch.ts';
 import { applyStrategicMergePatch } from '../patch/strategic-merge.ts';
 import type { ApiObject, Resource } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
+import { LARGE_BYTES } from '../verbs/breathe.ts';
 import type { Change, PureChange } from '../verbs/contract.ts';
 import type { BodyTarget, PatchBody } from './content.ts';
 import { callerOf, type EndpointDeps, refOf } from './deps.ts';
@@ -20,6 +21,10 @@ export const targetOf = ({ schema, info }: Resource): BodyTarget => ({
   kind: info.kind,
 });
 
+/** Of a body that has been read. */
+const hasLargeBody = async (request: ApiRequest): Promise<boolean> =>
+  (await request.readBody()).length >= LARGE_BYTES;
+
 export async function createEndpoint(
   deps: EndpointDeps,
   request: ApiRequest,
@@ -29,7 +34,8 @@ export async function createEndpoint(
   const query = parseWriteQuery(request.query, request.headers['user-agent'], 'CreateOptions');
   const faults: FieldError[] = [];
   const object = await deps.content.readObject(request, targetOf(resource), query.fieldValidation, faults);
-  const options = faults.length === 0 ? query : { ...query, faults };
+  const isLarge = await hasLargeBody(request);
+  const options = faults.length === 0 && !isLarge ? query : { ...query, faults, isLarge };
   const outcome = await deps.verbs.create(refOf(request, resource), object, options, callerOf(request));
   return deps.content.object(request, resource, 201, outcome);
 }
@@ -50,7 +56,13 @@ export async function updateEndpoint(
     refOf(request, resource),
     // Each attempt works on a copy of its own.
     () => copyJson(given),
-    { ...query, faults, allowCreate, ...(subresource === '' ? {} : { subresource }) },
+    {
+      ...query,
+      faults,
+      allowCreate,
+      isLarge: await hasLargeBody(request),
+      ...(subresource === '' ? {} : { subresource }),
+    },
     callerOf(request),
   );
   return deps.content.object(request, resource, outcome.created === true ? 201 : 200, outcome);
@@ -76,6 +88,7 @@ export async function patchEndpoint(
       faults,
       allowCreate: apply && subresource === '',
       manage: apply ? 'apply' : 'update',
+      isLarge: await hasLargeBody(request),
       ...(subresource === '' ? {} : { subresource }),
     },
     callerOf(request),

@@ -30,6 +30,8 @@ export interface WriteOptions {
   /** Faults that were found when the object was read, to be told with those of validation. A change may set them
    *  anew each time it is called. */
   readonly faults?: readonly FieldError[];
+  /** The body has `LARGE_BYTES` or more: each step on its object takes a turn of the event loop of its own. */
+  readonly isLarge?: boolean;
 }
 
 export interface Preconditions {

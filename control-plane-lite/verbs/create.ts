@@ -4,6 +4,7 @@ import { alreadyExists, invalid } from '#api/meta/status-errors.ts';
 import type { ApiObject, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForCreate, validateCreate } from '../resources/generic.ts';
+import { breathe, LARGE_BYTES } from './breathe.ts';
 import type { Caller, ObjectRef, Outcome, WriteOptions } from './contract.ts';
 import {
   admissionRequest,
@@ -60,10 +61,12 @@ export async function attemptCreate(
   checkTarget(ref, object);
   const { resource } = ref;
   const context = strategyContext(deps, ref, options.dryRun, caller);
+  const { isLarge = false } = options;
   decidingResource(resource).strategy.normalize?.(object);
   // What admission adds is nobody's, as upstream has it.
   if (options.subresource === undefined && options.fieldManager !== '')
     track(deps, ref, object, options, context);
+  if (isLarge) await breathe();
   await deps.admission.mutate(admissionRequest('CREATE', ref, { object, old: undefined }, options, caller));
   const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
   if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
@@ -71,7 +74,9 @@ export async function attemptCreate(
   const base = decidingResource(resource);
   prepareForCreate(base, draft, context, newUid(deps));
   completeDraft(base, draft);
+  if (isLarge) await breathe();
   const found = validateCreate(base, draft, context);
+  if (isLarge) await breathe();
   const { validateInTurns } = base.strategy;
   const late = validateInTurns === undefined ? [] : await validateInTurns(draft, context);
   const faults = withReadFaults(options, [...found, ...late]);
@@ -86,6 +91,7 @@ export async function attemptCreate(
     if (current !== undefined) return { kind: 'raced', current };
     return { kind: 'done', result: { object: await shownDecision(resource, draft), created: true } };
   }
+  if (isLarge) await breathe();
   return store(deps, named, draft, context, generated);
 }
 
@@ -139,6 +145,7 @@ async function store(
       const stored = await toStoredForm(resource, draft);
       const key = storeKey(named);
       const bytes = bytesOf(deps, key, stored);
+      if (bytes.length >= LARGE_BYTES) await breathe();
       const result = await write(() => deps.store.put(key, bytes, 'absent'));
       if (result.ok) {
         const written = { bytes, object: stored };

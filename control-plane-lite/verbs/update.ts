@@ -98,14 +98,14 @@ async function attemptUpdate(
   const stored = live.madeHere ? live.object() : completedStored(resource, live.object());
   const served = isStoredVersion(resource) ? stored : await fromStorageVersion(resource, copyJson(stored));
   const old = resource.decidesInServed === true ? served : stored;
-  const size = live.json.length;
-  if (size >= LARGE_BYTES) await breathe();
+  const isLarge = options.isLarge === true || live.json.length >= LARGE_BYTES;
+  if (isLarge) await breathe();
   const changed = await changedOf(resource, live, served, change);
-  if (size >= LARGE_BYTES) await breathe();
+  if (isLarge) await breathe();
   const draft = await draftOf(deps, ref, served, changed, options, caller, context);
-  if (size >= LARGE_BYTES) await breathe();
+  if (isLarge) await breathe();
   await prepare(deps, ref, draft, old, options, context, caller);
-  if (size >= LARGE_BYTES) await breathe();
+  if (isLarge) await breathe();
   if (options.dryRun)
     return {
       kind: 'done',
