@@ -5,10 +5,13 @@ import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
 import { createRandom } from '../../testing/random.ts';
 import { createTempDir, type TempDir } from '../../testing/temp.ts';
+import { longAsks } from './fuzz/long.ts';
 import { type PlaneChild, startPlaneChild } from './fuzz/plane-child.ts';
-import { createWorld, NAMESPACE } from './fuzz/requests.ts';
+import { createWorld, NAMESPACE, nextAsk } from './fuzz/requests.ts';
 import { fuzz } from './fuzz/run.ts';
-import { expectReadable, plantCanaries, readCanaries } from './fuzz/state.ts';
+import { isStream } from './fuzz/send.ts';
+import { measureStalls } from './fuzz/stall.ts';
+import { type Canaries, expectReadable, plantCanaries, readCanaries } from './fuzz/state.ts';
 
 const SECONDS = Number(process.env['FUZZ_SECONDS'] ?? 12);
 const seed = process.env['FUZZ_SEED'];
@@ -21,17 +24,31 @@ describe('a fuzzed server', { timeout: (SECONDS + 150) * 1000 }, () => {
   const world = createWorld(words, createApiProtobuf(words));
   let dir: TempDir;
   let plane: PlaneChild;
+  let canaries: Canaries;
   beforeAll(async () => {
     dir = await createTempDir('na-fuzz-');
     plane = await startPlaneChild(dir.path, ['--vocabulary', vocabulary]);
+    canaries = await plantCanaries(plane, world, NAMESPACE);
   });
   afterAll(async () => {
     await plane[Symbol.asyncDispose]();
     await dir[Symbol.asyncDispose]();
   });
 
+  test('is not held up by a single request', async () => {
+    const asks = new Map(longAsks(words, NAMESPACE));
+    for (let index = 0; index < 60; index += 1) {
+      const ask = nextAsk(world, random);
+      if (!isStream(ask)) asks.set(`${index}: ${ask.method} ${ask.target}`.slice(0, 200), ask);
+    }
+    const { longest, tooLong } = await measureStalls(plane, asks, random);
+    console.log(
+      `seed ${random.seed}: the longest stall of ${asks.size} requests is ${Math.round(longest.ms)} ms of processor time: ${longest.what}`,
+    );
+    expect({ seed: random.seed, tooLong }).toEqual({ seed: random.seed, tooLong: [] });
+  });
+
   test('answers everything, keeps what it has, and goes on', async () => {
-    const canaries = await plantCanaries(plane, world, NAMESPACE);
     // What is loaded and compiled first does not count.
     const warm = await fuzz(plane, world, random, SECONDS * 250);
     const before = await plane.vitals();

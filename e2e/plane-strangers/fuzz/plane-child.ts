@@ -25,6 +25,8 @@ export interface PlaneChild extends AsyncDisposable {
   readonly complaints: readonly string[];
   readonly alive: boolean;
   vitals(): Promise<Vitals>;
+  /** Most processor time that its event loop was held up for at a time since this was last asked. */
+  stallMs(): Promise<number>;
   /** Bytes of its heap that nothing holds, and that collections of the new generation alone have left; frees them. */
   garbage(): Promise<number>;
 }
@@ -100,6 +102,11 @@ export async function startPlaneChild(dir: string, flags: readonly string[] = []
       const answer = told(child, 'vitals', complaints);
       child.send('vitals');
       return (await answer).vitals;
+    },
+    async stallMs() {
+      const answer = told(child, 'stall', complaints);
+      child.send('stall');
+      return (await answer).ms;
     },
     async garbage() {
       const answer = told(child, 'garbage', complaints);

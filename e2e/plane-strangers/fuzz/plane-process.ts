@@ -7,7 +7,8 @@ import { startServer } from '#plane/main.ts';
 export type Told =
   | { readonly kind: 'ready'; readonly url: string; readonly platconfigFile: string }
   | { readonly kind: 'vitals'; readonly vitals: Vitals }
-  | { readonly kind: 'garbage'; readonly bytes: number };
+  | { readonly kind: 'garbage'; readonly bytes: number }
+  | { readonly kind: 'stall'; readonly ms: number };
 
 export interface Vitals {
   readonly rssBytes: number;
@@ -23,6 +24,32 @@ const tell = (told: Told): void => void process.send?.(told);
 const server = await startServer(parseConfig(process.argv.slice(2)), createProcessLogger(0, {}));
 const delay = monitorEventLoopDelay({ resolution: 5 });
 delay.enable();
+/** How often the processor time of this thread is looked at. */
+const LOOK_MS = 5;
+const threadMs = (): number => {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1000;
+};
+let lookedMs = threadMs();
+let longestStallMs = 0;
+
+/** The most processor time that the thread took between two turns in which a timer could fire. Unlike the time on the
+ *  clock, it doesn't grow when the machine has other work. */
+function look(): void {
+  const nowMs = threadMs();
+  longestStallMs = Math.max(longestStallMs, nowMs - lookedMs);
+  lookedMs = nowMs;
+}
+setInterval(look, LOOK_MS).unref();
+
+/** The longest since it was last asked. */
+function stall(): number {
+  look();
+  const ms = longestStallMs;
+  longestStallMs = 0;
+  return ms;
+}
+
 function vitals(): Vitals {
   const longestTurnMs = delay.max / 1e6;
   // What is left after two collections is held by something.
@@ -43,7 +70,8 @@ function garbage(): number {
 }
 
 process.on('message', (asked) => {
-  if (asked === 'garbage') tell({ kind: 'garbage', bytes: garbage() });
+  if (asked === 'stall') tell({ kind: 'stall', ms: stall() });
+  else if (asked === 'garbage') tell({ kind: 'garbage', bytes: garbage() });
   else if (asked === 'vitals') tell({ kind: 'vitals', vitals: vitals() });
   else void server.close(AbortSignal.abort()).then(() => process.exit());
 });
