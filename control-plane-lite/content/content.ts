@@ -74,6 +74,23 @@ function showingOf(
   return { resource, shape, pretty, include };
 }
 
+/** The form that the audit log gets beside the client's; `undefined`: none, or the very same. */
+function jsonOfAnswer({ wantsJson }: ApiRequest, showing: Showing): Showing | undefined {
+  const { shape } = showing;
+  if (wantsJson !== true || shape.mediaType === 'json') return undefined;
+  return { ...showing, shape: { ...shape, mediaType: 'json' }, pretty: false };
+}
+
+/** `json`: the same for the audit log. */
+function answer(
+  status: number,
+  contentType: string,
+  body: readonly Buffer[],
+  json: readonly Buffer[] | undefined,
+): BytesResponse {
+  return { kind: 'bytes', status, contentType, body, ...(json === undefined ? {} : { json }) };
+}
+
 export function createContent(given: ContentDeps): Content {
   const { vocabulary, now } = given;
   const deps: EncodeDeps = { vocabulary, now, protobuf: given.protobuf ?? createApiProtobuf(vocabulary) };
@@ -81,9 +98,7 @@ export function createContent(given: ContentDeps): Content {
   const watchForm = createWatchForms(deps);
   const encodePlain = createPlainEncoder(deps);
 
-  function answer(status: number, { shape }: Showing, body: readonly Buffer[]): BytesResponse {
-    return { kind: 'bytes', status, contentType: contentTypeOf(shape.mediaType, vocabulary), body };
-  }
+  const typeOf = ({ shape }: Showing): string => contentTypeOf(shape.mediaType, vocabulary);
 
   function show(request: ApiRequest, resource: Resource, status: number, source: Source): BytesResponse {
     const showing = showingOf(request, resource, vocabulary);
@@ -93,7 +108,9 @@ export function createContent(given: ContentDeps): Content {
         'you requested PartialObjectMetadataList, but the requested object is not a list',
       );
     }
-    return answer(status, showing, encodeObject(source, showing, deps));
+    const more = jsonOfAnswer(request, showing);
+    const json = more === undefined ? undefined : encodeObject(source, more, deps);
+    return answer(status, typeOf(showing), encodeObject(source, showing, deps), json);
   }
 
   return {
@@ -105,6 +122,7 @@ export function createContent(given: ContentDeps): Content {
       );
       const body = await request.readBody();
       const { value, duplicates } = await parseBody(body, format, target, readers);
+      if (format !== 'json') request.noteBody?.(value);
       if (body.length < LARGE_BYTES)
         return readObjectValue(value, target, reading(request, validation, duplicates, words));
       await breathe();
@@ -119,6 +137,7 @@ export function createContent(given: ContentDeps): Content {
       if (body.length === 0) return undefined;
       const format = bodyFormat(request.headers['content-type'], bodyOffer(kind), vocabulary);
       const { value } = await parseBody(body, format, { apiVersion: 'v1', kind }, readers);
+      if (format !== 'json') request.noteBody?.(value);
       return readOptionsValue(value, kind, vocabulary);
     },
     async readPatch(request, validation, resource) {
@@ -127,6 +146,7 @@ export function createContent(given: ContentDeps): Content {
       const body = await request.readBody();
       const { value, duplicates } = await parsePatch(body, type, 'Patch', readers);
       if (body.length >= LARGE_BYTES) await breathe();
+      if (type === 'apply') request.noteBody?.(value);
       checkDuplicates(reading(request, validation, duplicates, undefined));
       return { type, value };
     },
@@ -145,7 +165,9 @@ export function createContent(given: ContentDeps): Content {
     plain: (request, status, object) => ({ kind: 'bytes', status, ...encodePlain(request, object) }),
     async list(request, resource, page) {
       const showing = showingOf(request, resource, vocabulary);
-      return answer(200, showing, await encodeList(page, showing, deps));
+      const more = jsonOfAnswer(request, showing);
+      const json = more === undefined ? undefined : await encodeList(page, more, deps);
+      return answer(200, typeOf(showing), await encodeList(page, showing, deps), json);
     },
     watching(request, resource) {
       const showing = showingOf(request, resource, vocabulary, true);

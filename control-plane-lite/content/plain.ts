@@ -11,7 +11,11 @@ import { contentTypeOf, type MediaType, negotiate, type Offer, wantsPretty } fro
 export interface PlainAnswer {
   readonly contentType: string;
   readonly body: Buffer;
+  /** The same as JSON, where it is something else and wanted. */
+  readonly json?: Buffer;
 }
+
+type Reader = Pick<ApiRequest, 'headers' | 'query' | 'wantsJson'>;
 
 type Typed = Readonly<Record<string, unknown>> & TypeMeta;
 
@@ -30,15 +34,18 @@ function textOf(object: object, mediaType: MediaType, pretty: boolean): string {
 export function createPlainEncoder({
   vocabulary,
   protobuf,
-}: EncodeDeps): (request: Pick<ApiRequest, 'headers' | 'query'>, object: object) => PlainAnswer {
-  return ({ headers, query }, object) => {
+}: EncodeDeps): (request: Reader, object: object) => PlainAnswer {
+  return ({ headers, query, wantsJson }, object) => {
     const typed = isTyped(object) && protobuf.typeRefOf(object) !== undefined ? object : undefined;
     const offer: Offer = { protobuf: typed === undefined ? 'none' : 'all', transforms: true };
     const { mediaType, pretty } = negotiate(headers.accept, offer, vocabulary);
     const contentType = contentTypeOf(mediaType, vocabulary);
-    if (mediaType === 'protobuf' && typed !== undefined) return { contentType, body: protobuf.encode(typed) };
+    const isMore = wantsJson === true && mediaType !== 'json';
+    const json = isMore ? { json: Buffer.from(JSON.stringify(object)) } : {};
+    if (mediaType === 'protobuf' && typed !== undefined)
+      return { contentType, body: protobuf.encode(typed), ...json };
     const forPeople = pretty || wantsPretty(query, headers['user-agent']);
-    return { contentType, body: Buffer.from(textOf(object, mediaType, forPeople)) };
+    return { contentType, body: Buffer.from(textOf(object, mediaType, forPeople)), ...json };
   };
 }
 
@@ -49,7 +56,7 @@ export function createStatusEncoder(deps: EncodeDeps): EncodeStatus {
   return (status, accept) => {
     const whole = { kind: 'Status', apiVersion: 'v1', ...status };
     try {
-      return encode({ headers: accept === undefined ? {} : { accept }, query }, whole);
+      return encode({ headers: accept === undefined ? {} : { accept }, query, wantsJson: true }, whole);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       return encode({ headers: {}, query }, whole);

@@ -49,6 +49,10 @@ export interface ApiRequest {
   readonly signal: AbortSignal;
   /** The whole body, decompressed. @throws StatusError RequestEntityTooLarge, BadRequest */
   readBody(): Promise<Buffer>;
+  /** The audit log wants the answer as JSON, whatever the client gets. */
+  readonly wantsJson?: boolean;
+  /** Tells the audit log the value of a body that was no JSON, as soon as it is read. */
+  noteBody?(value: unknown): void;
   /** Adds a Warning header (code 299). Has an effect until the response begins. */
   warn(text: string): void;
   /** Adds an annotation to the audit event. */
@@ -61,6 +65,8 @@ export interface BytesResponse {
   readonly contentType: string;
   /** Pieces are written one after the other, without being joined. */
   readonly body: Buffer | readonly Buffer[];
+  /** The same as JSON, for the audit log; absent where the body is JSON, or nobody wants it. */
+  readonly json?: Buffer | readonly Buffer[];
   readonly headers?: Readonly<Record<string, string>>;
   /** How clients may keep it. Default: `no-cache, private`. */
   readonly cacheControl?: string;

@@ -44,6 +44,11 @@ export class RequestState implements ApiRequest {
   status = 0;
   /** The bytes of the body once it was read. */
   bodyBytes: Buffer | undefined;
+  /** What the audit log keeps of the request. */
+  wantsBody = false;
+  wantsJson = false;
+  /** Of a body that was no JSON, its value as JSON. */
+  bodyJson: string | undefined;
   warnings: string[] | undefined;
   annotations: Record<string, string> | undefined;
   /** Why nothing more is to be done for the request. */
@@ -122,6 +127,11 @@ export class RequestState implements ApiRequest {
       onAbort: this.onAbort,
     });
     return this.bodyBytes;
+  }
+
+  noteBody(value: unknown): void {
+    // Now: whoever works with the value may change it.
+    if (this.wantsBody) this.bodyJson = JSON.stringify(value);
   }
 
   warn(text: string): void {

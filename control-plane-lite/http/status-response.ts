@@ -8,7 +8,7 @@ import type { BytesResponse } from './contract.ts';
 export type EncodeStatus = (
   status: Status,
   accept: string | undefined,
-) => { readonly contentType: string; readonly body: Buffer };
+) => Pick<BytesResponse, 'contentType' | 'json'> & { readonly body: Buffer };
 
 export const encodeStatusAsJson: EncodeStatus = (status) => ({
   contentType: 'application/json',
@@ -30,8 +30,8 @@ export function statusResponse(
   accept: string | undefined,
   encode: EncodeStatus,
 ): BytesResponse {
-  const { contentType, body } = encode(error.toStatus(), accept);
-  return { kind: 'bytes', status: error.code, contentType, body, headers: headersOf(error) };
+  const encoded = encode(error.toStatus(), accept);
+  return { kind: 'bytes', status: error.code, ...encoded, headers: headersOf(error) };
 }
 
 /** What a path gets that leads nowhere. */

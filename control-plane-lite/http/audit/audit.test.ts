@@ -132,6 +132,55 @@ describe('createAuditor', () => {
     expect(events[1]?.['requestObject']).toBeUndefined();
   });
 
+  test.each([
+    ['application/json', '{no json', 'requestObject'],
+    ['application/yaml', 'a: b', 'requestObject,responseObject'],
+  ])('says of %s that nobody could read what was left out', async (type, text, left) => {
+    const answers: Handler = async (asked) => {
+      await asked.readBody();
+      if (type === 'application/json') return jsonAnswer({});
+      return { kind: 'bytes', status: 200, contentType: type, body: Buffer.from('a: b') };
+    };
+    await using audited = await start({ level: 'RequestResponse' }, answers);
+    await post(audited, text, { 'content-type': type });
+    const events = await audited.events();
+    expect(events[1]).toMatchObject({ annotations: { 'audit.example.org/unreadable': left } });
+    expect(events[1]).not.toHaveProperty('requestObject');
+  });
+
+  test.each([
+    ['RequestResponse', { kind: 'Pod' }, { kind: 'Pod' }],
+    ['Request', { kind: 'Pod' }, undefined],
+    ['Metadata', undefined, undefined],
+  ])(
+    'keeps what handlers read and write in other forms, at level %s',
+    async (level, requestObject, responseObject) => {
+      const seen: unknown[] = [];
+      const answers: Handler = async (asked) => {
+        await asked.readBody();
+        const value = { kind: 'Pod' };
+        asked.noteBody?.(value);
+        value.kind = 'changed';
+        seen.push(asked.wantsJson);
+        const json =
+          asked.wantsJson === true ? { json: [Buffer.from('{"kind":'), Buffer.from('"Pod"}')] } : {};
+        return {
+          kind: 'bytes',
+          status: 200,
+          contentType: 'application/yaml',
+          body: Buffer.from('kind: Pod'),
+          ...json,
+        };
+      };
+      await using audited = await start({ level, omitStages: ['RequestReceived'] }, answers);
+      await post(audited, 'kind: Pod', { 'content-type': 'application/yaml' });
+      const [event] = await audited.events();
+      expect([event?.['requestObject'], event?.['responseObject']]).toEqual([requestObject, responseObject]);
+      expect(JSON.stringify(event)).not.toContain('unreadable');
+      expect(seen).toEqual([level === 'RequestResponse']);
+    },
+  );
+
   test('keeps of a failure all that the client was told', async () => {
     await using audited = await start({ level: 'Metadata' }, async (asked) => {
       await asked.readBody();

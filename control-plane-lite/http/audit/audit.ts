@@ -5,7 +5,7 @@ import type { MetricsRegistry } from '#api/kit/metrics.ts';
 import type { BytesResponse } from '../contract.ts';
 import type { RequestState } from '../request-state.ts';
 import type { Auditor, AuditRecord } from './auditor.ts';
-import { auditBody, type BodyToJson } from './bodies.ts';
+import { auditBody, type BodyResult } from './bodies.ts';
 import { type EventInput, formatEvent } from './event.ts';
 import type { LineWriter } from './log-file.ts';
 import { type AuditPolicy, type AuditScope, type AuditStage, scopeFor } from './policy.ts';
@@ -14,8 +14,6 @@ export interface AuditDeps {
   readonly clock: Clock;
   readonly registry: MetricsRegistry;
   readonly writer: LineWriter;
-  /** For bodies that are no JSON. Default: they are left out. */
-  readonly bodyToJson?: BodyToJson;
 }
 
 export interface AuditOptions {
@@ -28,17 +26,35 @@ export interface AuditOptions {
 
 type Bodies = Pick<EventInput, 'requestObject' | 'responseObject' | 'annotations'>;
 
+/** The bodies that could be kept; of the others that there were some, and why they are not here. */
+function bodiesFound(
+  results: Readonly<Record<'requestObject' | 'responseObject', BodyResult>>,
+  domain: string,
+): Bodies {
+  const { requestObject: request, responseObject: response } = results;
+  const are = (kind: BodyResult['kind']): readonly string[] =>
+    Object.entries(results).flatMap(([name, result]) => (result.kind === kind ? [name] : []));
+  const unreadable = are('unreadable');
+  return {
+    ...(request.kind === 'object' ? { requestObject: request.object } : {}),
+    ...(response.kind === 'object' ? { responseObject: response.object } : {}),
+    annotations: {
+      ...(are('tooLarge').length === 0 ? {} : { [`audit.${domain}/truncated`]: 'true' }),
+      ...(unreadable.length === 0 ? {} : { [`audit.${domain}/unreadable`]: unreadable.join(',') }),
+    },
+  };
+}
+
 /** What an answer says of itself: of a Status everything, of an object only the code. */
 function responseStatusOf(state: RequestState, response: BytesResponse | undefined): object {
   const plain = { metadata: {}, code: state.status };
   if (response === undefined || state.status < 400 || !Buffer.isBuffer(response.body)) return plain;
-  if (!response.contentType.startsWith('application/json')) return plain;
   const result = auditBody({
     body: response.body,
     contentType: response.contentType,
     maxBytes: 64 * 1024,
     omitManagedFields: false,
-    toJson: () => undefined,
+    json: response.json,
   });
   if (result.kind !== 'object') return plain;
   const value: unknown = parseJsonText(result.object.text);
@@ -62,25 +78,24 @@ export function createAuditor(deps: AuditDeps, options: AuditOptions): Auditor {
   });
 
   function bodiesOf(state: RequestState, scope: AuditScope, response: BytesResponse | undefined): Bodies {
-    const read = (body: Buffer | readonly Buffer[] | undefined, contentType: string) =>
-      auditBody({
-        body: body ?? [],
-        contentType,
-        maxBytes: maxBodyBytes,
-        omitManagedFields: scope.omitManagedFields,
-        toJson: deps.bodyToJson ?? (() => undefined),
-      });
-    const wantsRequest = scope.level === 'Request' || scope.level === 'RequestResponse';
-    const type = state.headers['content-type'] ?? 'application/json';
-    const request = read(wantsRequest && state.info.isResource ? state.bodyBytes : undefined, type);
-    const answer = scope.level === 'RequestResponse' && state.info.isResource ? response : undefined;
-    const responded = read(answer?.body, answer?.contentType ?? '');
-    const cut = request.kind === 'tooLarge' || responded.kind === 'tooLarge';
-    return {
-      ...(request.kind === 'object' ? { requestObject: request.object } : {}),
-      ...(responded.kind === 'object' ? { responseObject: responded.object } : {}),
-      annotations: cut ? { [`audit.${domain}/truncated`]: 'true' } : {},
-    };
+    const { omitManagedFields } = scope;
+    const terms = { maxBytes: maxBodyBytes, omitManagedFields };
+    const type = state.headers['content-type'] ?? '';
+    const { bodyJson } = state;
+    const requestObject = auditBody({
+      ...terms,
+      body: (state.wantsBody ? state.bodyBytes : undefined) ?? [],
+      contentType: type.trim() === '' ? 'application/json' : type,
+      json: bodyJson === undefined ? undefined : Buffer.from(bodyJson),
+    });
+    const answer = state.wantsJson ? response : undefined;
+    const responseObject = auditBody({
+      ...terms,
+      body: answer?.body ?? [],
+      contentType: answer?.contentType ?? '',
+      json: answer?.json,
+    });
+    return bodiesFound({ requestObject, responseObject }, domain);
   }
 
   function record(
@@ -116,6 +131,8 @@ export function createAuditor(deps: AuditDeps, options: AuditOptions): Auditor {
     begin(state) {
       const scope = scopeFor(policy, state.info, state.originalUser);
       if (scope.level === 'None') return undefined;
+      state.wantsBody = state.info.isResource && scope.level !== 'Metadata';
+      state.wantsJson = state.info.isResource && scope.level === 'RequestResponse';
       record(state, scope, 'RequestReceived', {});
       return recordOf(state, scope);
     },

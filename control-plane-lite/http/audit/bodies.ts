@@ -2,21 +2,21 @@
 import { parseJsonText } from '#api/codec/json-text.ts';
 import { RawJson } from './event.ts';
 
-/** Makes JSON of a body in another form; `undefined` where it can't. */
-export type BodyToJson = (body: Buffer, contentType: string) => Buffer | undefined;
-
 export interface BodyInput {
   readonly body: Buffer | readonly Buffer[];
   readonly contentType: string;
   /** Larger ones are left out. */
   readonly maxBytes: number;
   readonly omitManagedFields: boolean;
-  readonly toJson: BodyToJson;
+  /** The same as JSON, where it is something else; `undefined`: nobody could read it. */
+  readonly json: Buffer | readonly Buffer[] | undefined;
 }
 
 export type BodyResult =
   | { readonly kind: 'object'; readonly object: RawJson }
   | { readonly kind: 'tooLarge' }
+  /** There was something that is no JSON, and nobody could make JSON of it. */
+  | { readonly kind: 'unreadable' }
   | { readonly kind: 'none' };
 
 type Members = Record<string, unknown>;
@@ -35,7 +35,7 @@ function parse(bytes: Buffer): unknown {
   try {
     return parseJsonText(bytes.toString('utf8'));
   } catch {
-    // What is no JSON is no object; the answer to the request says so.
+    // What is no JSON is no object; the answer to the request says so, and the event that it was left out.
     return undefined;
   }
 }
@@ -45,17 +45,19 @@ function sizeOf(body: Buffer | readonly Buffer[]): number {
   return Buffer.isBuffer(body) ? body.length : body.reduce((sum, piece) => sum + piece.length, 0);
 }
 
+/** Whether a content type is JSON by its name. */
+const isJsonType = (contentType: string): boolean =>
+  /^application\/(?:[\w.-]+\+)?json$/i.test((contentType.split(';', 1)[0] ?? '').trim());
+
 /** A body for an event: always one line of sound JSON, whatever the client sent. */
 export function auditBody(input: BodyInput): BodyResult {
   const { body, contentType, maxBytes } = input;
-  const size = sizeOf(body);
-  if (size === 0) return { kind: 'none' };
-  if (size > maxBytes) return { kind: 'tooLarge' };
-  const whole = Buffer.isBuffer(body) ? body : Buffer.concat(body);
-  const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(contentType);
-  const json = isJson ? whole : input.toJson(whole, contentType);
-  const value = json === undefined ? undefined : parse(json);
-  if (value === undefined) return { kind: 'none' };
+  if (sizeOf(body) === 0) return { kind: 'none' };
+  const json = input.json ?? (isJsonType(contentType) ? body : undefined);
+  if (json === undefined) return { kind: sizeOf(body) > maxBytes ? 'tooLarge' : 'unreadable' };
+  if (sizeOf(json) > maxBytes) return { kind: 'tooLarge' };
+  const value = parse(Buffer.isBuffer(json) ? json : Buffer.concat(json));
+  if (value === undefined) return { kind: 'unreadable' };
   if (input.omitManagedFields) dropManagedFields(value);
   return { kind: 'object', object: new RawJson(JSON.stringify(value)) };
 }
