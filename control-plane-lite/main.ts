@@ -1,7 +1,8 @@
 /** The composition root of the server: configuration in, parts wired (`wiring/`), running until it is closed. */
-import { mkdir } from 'node:fs/promises';
 import { asError, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import { makeFolder } from '#api/kit/make-folder.ts';
+import { createWaits } from '#api/kit/waits.ts';
 import { advertisedAddress, namesOf, ownServiceAddress, urlOf } from './addresses.ts';
 import { ConfigError } from './config/parse.ts';
 import type { ServerConfig } from './config/settings.ts';
@@ -23,7 +24,7 @@ import { runLed } from './wiring/leader.ts';
 import { createNodes, nodeClientName } from './wiring/nodes.ts';
 import { startScheduler } from './wiring/scheduler.ts';
 import { createServer, type Server } from './wiring/server.ts';
-import { openStore } from './wiring/store.ts';
+import { openStore, storeName } from './wiring/store.ts';
 
 export interface RunningServer {
   readonly url: string;
@@ -44,10 +45,15 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const failed = Promise.withResolvers<never>();
   // Whoever holds the server looks; before that, nobody must.
   failed.promise.catch(() => undefined);
-  await makeDataDir(config.dataDir);
+  const waits = createWaits({ clock: systemClock, log });
+  await waits.during(`data directory ${config.dataDir}`, makeDataDir(config.dataDir));
   await using undo = new AsyncDisposableStack();
-  const store = undo.adopt(await openStore(config, log, (error) => failed.reject(error)), (opened) =>
-    opened.close(),
+  const store = undo.adopt(
+    await waits.during(
+      storeName(config),
+      openStore(config, log, (error) => failed.reject(error)),
+    ),
+    (opened) => opened.close(),
   );
   const identity = await loadIdentity({
     dir: config.dataDir,
@@ -58,7 +64,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const following = undo.adopt(new AbortController(), (controller) => controller.abort());
   // A store that fails has nothing to load any more, and is not waited for.
   const core = await Promise.race([
-    createCore(config, store, identity, log, following.signal),
+    createCore(config, store, identity, log, following.signal, waits),
     failed.promise,
   ]);
   const custom = createCustomResources(core);
@@ -108,10 +114,8 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
 
 /** @throws ConfigError that says why the folder can't be made */
 async function makeDataDir(dir: string): Promise<void> {
-  const options = { mode: 0o700 };
   try {
-    // With parents, a read-only disk is reported as a folder that is not there.
-    await mkdir(dir, { ...options, recursive: true }).catch(() => mkdir(dir, options));
+    await makeFolder(dir, 0o700);
   } catch (thrown) {
     throw new ConfigError([`--data-dir ${dir} cannot be made: ${asError(thrown).message}`]);
   }

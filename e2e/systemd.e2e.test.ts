@@ -251,7 +251,6 @@ describe('nodeagent under systemd', () => {
         `[Unit]\nBefore=nodeagent.service\n[Service]\nExecStartPre=-/bin/sh -c '${UPLINK}'\nExecStart=${program} --data-dir ${PLANE} --vocabulary kubernetes --enable-bootstrap-token-auth\n[Install]\nWantedBy=multi-user.target\n`,
       );
       await machine.run(['systemctl', 'enable', '--now', 'plane']);
-      expect(await runningInstance('alpha')).toMatchObject({ restartCount: 0 });
       const line = await eventually(
         async () => machine.run([...program.split(' '), 'token', 'create', '--data-dir', PLANE]),
         { timeoutMs: 60_000, intervalMs: 500, what: 'there is a token' },

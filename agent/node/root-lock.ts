@@ -1,7 +1,8 @@
 /** Only one agent works on a root directory: two would each remove what the other one made. */
-import { chmod, type FileHandle, mkdir, open, stat } from 'node:fs/promises';
+import { chmod, type FileHandle, open, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import koffi from 'koffi';
+import { makeFolder } from '#api/kit/make-folder.ts';
 
 const LOCK_EX = 2;
 const LOCK_NB = 4;
@@ -24,7 +25,7 @@ async function shut(folder: string): Promise<void> {
 /** Takes the lock for as long as the process lives; the kernel frees it however the process ends.
  *  @throws RootLockedError */
 export async function lockRoot(rootDir: string): Promise<FileHandle> {
-  await mkdir(rootDir, { recursive: true, mode: 0o750 });
+  await makeFolder(rootDir, 0o750);
   await shut(rootDir);
   const path = join(rootDir, 'agent.lock');
   const file = await open(path, 'a', 0o600);

@@ -26,6 +26,7 @@ test.each([
   ['EACCES', 1000, 'the agent needs root; start it with sudo: --root-dir: /r may not be written'],
   ['EPERM', 0, '--root-dir: /r may not be written'],
   ['EROFS', 0, '--root-dir: /r is on a read-only file system'],
+  ['ENOENT', 0, '--root-dir: /r cannot be made: its file system takes no folders'],
   ['ENOTDIR', 0, '--root-dir: /r is no folder'],
   ['EIO', 0, 'EIO'],
 ])('rootDirFault: %s as user %i', (code, user, message) => {

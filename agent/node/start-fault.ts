@@ -72,6 +72,11 @@ export function rootDirFault(error: Error, rootDir: string, userId: number | und
   if (code === 'ENOTDIR' || code === 'EEXIST') {
     return new StartError(`--root-dir: ${rootDir} is no folder`, { cause: error });
   }
+  if (code === 'ENOENT') {
+    return new StartError(`--root-dir: ${rootDir} cannot be made: its file system takes no folders`, {
+      cause: error,
+    });
+  }
   if (code === 'EROFS') {
     return new StartError(`--root-dir: ${rootDir} is on a read-only file system`, { cause: error });
   }

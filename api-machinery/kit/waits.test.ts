@@ -47,6 +47,24 @@ describe('waits', () => {
     expect([waits.lasting(), changes()]).toEqual([[], 3]);
   });
 
+  test('a reason that is known only later is logged too', async () => {
+    const { clock, lines, waits } = setUp();
+    const wait = waits.begin('etcd');
+    await clock.advance(10_000);
+    wait.because('refused');
+    wait.because('timed out');
+    expect(lines.map((line) => /"reason":"(.*)"/.exec(line)?.[1])).toEqual([undefined, 'refused']);
+  });
+
+  test('whoever logs by itself is shown all the same', async () => {
+    const { clock, lines, waits } = setUp();
+    const wait = waits.begin('API server', 'refused', { logged: true });
+    await clock.advance(5000);
+    expect(waits.lasting()).toHaveLength(1);
+    wait.end();
+    expect(lines).toEqual([]);
+  });
+
   test('several for the same thing are one, from the first to the last', async () => {
     const { clock, lines, waits } = setUp();
     const first = waits.begin('mount');

@@ -52,10 +52,16 @@ export function createWaits({ clock, log }: { readonly clock: Clock; readonly lo
   const listeners = createListeners('waits that last');
   const changed = (): void => listeners.notify();
 
+  /** Once, or twice where the reason is known only later. */
+  function warn(entry: Entry): void {
+    if (entry.logged) return;
+    const since = new Date(entry.sinceMs).toISOString();
+    log.warn({ waitingFor: entry.what, since, ...reasonOf(entry) }, 'Still waiting');
+  }
+
   function lasts(entry: Entry): void {
     entry.lasts = true;
-    const since = new Date(entry.sinceMs).toISOString();
-    if (!entry.logged) log.warn({ waitingFor: entry.what, since, ...reasonOf(entry) }, 'Still waiting');
+    warn(entry);
     changed();
   }
 
@@ -91,7 +97,9 @@ export function createWaits({ clock, log }: { readonly clock: Clock; readonly lo
     return {
       because(reason) {
         if (!open || held.why === reason) return;
+        const isNews = held.lasts && held.why === '';
         held.why = reason;
+        if (isNews) warn(held);
         if (held.lasts) changed();
       },
       end() {

@@ -3,6 +3,7 @@
 import { createBackoff } from '#api/kit/backoff.ts';
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import type { ApiObject, StorageInfo } from '../resources/contract.ts';
 import { type Store, StoreError } from '../store/contract.ts';
 import { type Applier, createApplier } from './apply.ts';
@@ -24,6 +25,8 @@ export interface CacheDeps {
   readonly store: Pick<Store, 'revisionStep' | 'currentRevision' | 'range' | 'watch'>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Shows that the store cannot be followed. */
+  readonly waits?: Pick<Waits, 'begin'> | undefined;
   /** 0 to 1; default `Math.random`. */
   readonly random?: () => number;
   /** Runs a task in a later turn of the event loop; default `setImmediate`. */
@@ -106,7 +109,7 @@ function createIntake(
 
 /** Makes the cache of one resource. */
 function createFactory(
-  deps: Required<CacheDeps>,
+  deps: Required<Omit<CacheDeps, 'waits'>> & Pick<CacheDeps, 'waits'>,
   settings: Settings,
   { applier, held }: Pick<Intake, 'applier' | 'held'>,
 ): (storage: StorageInfo, selectable: SelectableFields | undefined) => FedResourceCache {
@@ -141,7 +144,11 @@ function asUnavailable(error: unknown, revision: number): Error {
 }
 
 export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache {
-  const completed: Required<CacheDeps> = { random: Math.random, defer: setImmediate, ...deps };
+  const completed: Required<Omit<CacheDeps, 'waits'>> & Pick<CacheDeps, 'waits'> = {
+    random: Math.random,
+    defer: setImmediate,
+    ...deps,
+  };
   const { store, clock, log, random, defer } = completed;
   const settings = { ...DEFAULTS, ...options };
   const offers = createOffers();
@@ -149,14 +156,18 @@ export function createCache(deps: CacheDeps, options: CacheOptions = {}): Cache 
   const { tree, applier, waiters, retention } = intake;
   const createResource = createFactory(completed, settings, intake);
   const firstSync = Promise.withResolvers<void>();
-  const feed: Feed = createFeed({ store, clock, log, backoff: createBackoff(BACKOFF, random) }, settings, {
-    begin: () => applier.begin(),
-    onEvents: (events) => applier.apply(events),
-    onProgress: (revision) => applier.progress(revision),
-    revision: () => applier.revision,
-    reached: (revision) => waiters.wait(revision, NEWEST_MS),
-    onSynced: () => firstSync.resolve(),
-  });
+  const feed: Feed = createFeed(
+    { store, clock, log, waits: deps.waits, backoff: createBackoff(BACKOFF, random) },
+    settings,
+    {
+      begin: () => applier.begin(),
+      onEvents: (events) => applier.apply(events),
+      onProgress: (revision) => applier.progress(revision),
+      revision: () => applier.revision,
+      reached: (revision) => waiters.wait(revision, NEWEST_MS),
+      onSynced: () => firstSync.resolve(),
+    },
+  );
   const askNewest = shareQuestion(() => store.currentRevision(), defer);
 
   async function waitFor(revision: number, timeoutMs: number): Promise<void> {

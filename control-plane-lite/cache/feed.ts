@@ -4,6 +4,7 @@ import type { Backoff } from '#api/kit/backoff.ts';
 import { asError, type Clock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
+import type { Wait, Waits } from '#api/kit/waits.ts';
 import {
   type RangeResult,
   type Store,
@@ -37,6 +38,8 @@ export interface FeedDeps {
   readonly clock: Clock;
   readonly log: Logger;
   readonly backoff: Backoff;
+  /** Shows that the store cannot be followed. */
+  readonly waits?: Pick<Waits, 'begin'> | undefined;
 }
 
 export interface FeedOptions {
@@ -157,8 +160,11 @@ async function loadFirst(
   }
 }
 
+const STORE_WAIT = 'store to be followed';
+
 export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTarget): Feed {
-  const { store, clock, log, backoff } = deps;
+  const { store, clock, log, backoff, waits } = deps;
+  let wait: Wait | undefined;
   const { prefix } = options;
   let following: Following | undefined;
   let state: 'empty' | 'loaded' | 'lost' = 'empty';
@@ -190,6 +196,8 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
     await catchUp(following);
     if (following.isOver || signal.aborted) return;
     synced = true;
+    wait?.end();
+    wait = undefined;
     backoff.reset(KEY);
     target.onSynced();
     log.debug({ revision: target.revision() }, 'Caught up with the store');
@@ -200,12 +208,16 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
     onError: (error) => log.error({ err: error }, 'Following the store failed'),
     step: async (signal) => {
       try {
+        if (!synced) wait ??= waits?.begin(STORE_WAIT);
         await follow(signal);
         return undefined;
       } catch (thrown) {
         if (signal.aborted) return undefined;
         const delayMs = backoff.fail(KEY, clock.now());
-        log.warn({ err: asError(thrown), delayMs }, 'Store could not be followed');
+        wait?.because(asError(thrown).message);
+        // Once is enough where the wait is shown.
+        if (waits === undefined) log.warn({ err: asError(thrown), delayMs }, 'Store could not be followed');
+        else log.debug({ err: asError(thrown), delayMs }, 'Store could not be followed');
         return clock.now() + delayMs;
       }
     },
@@ -219,6 +231,7 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
       await loop.run(signal);
       following?.watch.close();
       synced = false;
+      wait?.end();
     },
     requestProgress() {
       if (following?.isOver === false) following.watch.requestProgress();

@@ -1,6 +1,7 @@
 /** The heart of the server: store, cache, resources, verbs. Everything but HTTP and controllers. */
 import { type Clock, systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
+import type { Waits } from '#api/kit/waits.ts';
 import { gatesOn } from '#api/schema/feature-gates.ts';
 import { VOCABULARIES, type Vocabulary } from '#api/vocabulary.ts';
 import { trackUpdate } from '../apply/track-update.ts';
@@ -22,6 +23,7 @@ import { type AccountTokens, createAccountTokens } from './account-tokens.ts';
 import { createAdmissionPlugins } from './admission.ts';
 import { loadAdmissionSettings } from './admission-settings.ts';
 import { createResources, type ServedResources } from './resources.ts';
+import { storeName } from './store.ts';
 
 export interface Core {
   readonly config: ServerConfig;
@@ -31,6 +33,8 @@ export interface Core {
   readonly controllers: ReadonlySet<ControllerName>;
   readonly clock: Clock;
   readonly log: Logger;
+  /** What the server waits on. */
+  readonly waits?: Waits | undefined;
   readonly store: Store;
   readonly cache: Cache;
   readonly registry: ResourceRegistry;
@@ -67,6 +71,11 @@ function fieldsOf({ storage }: Resource, registry: ResourceRegistry): Selectable
   );
 }
 
+/** The cache knows no name of its store. */
+const storeWaits = (config: ServerConfig, waits: Waits): Pick<Waits, 'begin'> => ({
+  begin: (_what, why) => waits.begin(storeName(config), why),
+});
+
 /** Loads the state and follows it until the signal. */
 export async function createCore(
   config: ServerConfig,
@@ -74,12 +83,16 @@ export async function createCore(
   identity: ServerIdentity,
   log: Logger,
   signal: AbortSignal,
+  waits?: Waits,
 ): Promise<Core> {
   const clock = systemClock;
   const vocabulary = vocabularyOf(config);
   const gates = gatesOn(gateSettings(config.featureGates));
   const { registry, allocation } = createResources(config, store, vocabulary, gates);
-  const cache = createCache({ store, clock, log }, { historyMs: config.etcdCompactionInterval });
+  const cache = createCache(
+    { store, clock, log, waits: waits && storeWaits(config, waits) },
+    { historyMs: config.etcdCompactionInterval },
+  );
   for (const resource of registry.all()) {
     if (resource.stored === undefined) cache.resource(resource.storage, fieldsOf(resource, registry));
   }
@@ -114,5 +127,5 @@ export async function createCore(
   const verbs: Verbs = createVerbs({ store, cache, admission, clock, vocabulary, gates, track: trackUpdate });
   const made = { store, cache, registry, allocation, access, accountTokens, verbs, pendingCharges };
   const controllers = chooseControllers(config.controllers);
-  return { config, vocabulary, gates, controllers, clock, log, ...made };
+  return { config, vocabulary, gates, controllers, clock, log, waits, ...made };
 }

@@ -12,6 +12,7 @@ import { createResourceHandler } from '../endpoints/resource-handler.ts';
 import { createScaleMapping } from '../endpoints/scale-mapping.ts';
 import type { Handler, PathRoute, RequestInfo } from '../http/contract.ts';
 import { createHealth, type Health, type HealthCheck, PassingStateError } from '../http/health.ts';
+import { withWaits } from '../http/health-waits.ts';
 import { createImpersonation } from '../http/impersonation.ts';
 import type { ServingCertificate } from '../http/listener.ts';
 import { addProcessMetrics, metricsRoute } from '../http/metrics.ts';
@@ -59,7 +60,11 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
     { checks: healthChecks(core, more.isReady), livezGraceMs: config.livezGracePeriod },
   );
   const audit = await createAudit(core, metrics);
-  const others = [...health.routes, metricsRoute(metrics), ...more.routes];
+  const healthRoutes =
+    core.waits === undefined
+      ? health.routes
+      : withWaits(health.routes, { waits: core.waits, now: () => clock.now() });
+  const others = [...healthRoutes, metricsRoute(metrics), ...more.routes];
   const api = createApiServer(
     {
       clock,

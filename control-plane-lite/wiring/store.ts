@@ -5,6 +5,10 @@ import type { ServerConfig } from '../config/settings.ts';
 import type { Store } from '../store/contract.ts';
 import { readEtcdTls } from './etcd-tls.ts';
 
+/** By which people know it. */
+export const storeName = ({ etcdServers, dataDir }: ServerConfig): string =>
+  etcdServers.length === 0 ? `store in ${dataDir}` : `etcd at ${etcdServers.join(', ')}`;
+
 /** @throws StoreError, or Error that names a file which can't be read */
 export async function openStore(
   config: ServerConfig,
