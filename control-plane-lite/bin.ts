@@ -3,11 +3,17 @@
 import { ConfigError, createParser, parseConfig } from './config/parse.ts';
 
 async function main(argv: readonly string[]): Promise<number> {
+  const [command = ''] = argv;
   if (argv.includes('--help') || argv.includes('-h')) {
-    process.stdout.write(`${await createParser([]).getHelp()}\n`);
+    const { commandHelp } = await import('./commands/help.ts');
+    process.stdout.write(`${commandHelp(command) ?? (await createParser([]).getHelp())}\n`);
     return 0;
   }
-  const [command = ''] = argv;
+  if (command === 'version' || argv.includes('--version')) {
+    const { versionLine } = await import('./commands/version.ts');
+    process.stdout.write(`${versionLine()}\n`);
+    return 0;
+  }
   try {
     if (command === 'backup' || command === 'restore') {
       const { runStoreCommand } = await import('./store-command.ts');

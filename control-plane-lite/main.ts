@@ -1,13 +1,12 @@
 /** The composition root of the server: configuration in, parts wired (`wiring/`), running until it is closed. */
-import { asError, systemClock } from '#api/kit/clock.ts';
+import { systemClock } from '#api/kit/clock.ts';
 import type { Logger } from '#api/kit/logger.ts';
-import { makeFolder } from '#api/kit/make-folder.ts';
 import { createWaits } from '#api/kit/waits.ts';
 import { advertisedAddress, namesOf, ownServiceAddress, urlOf } from './addresses.ts';
-import { ConfigError } from './config/parse.ts';
 import type { ServerConfig } from './config/settings.ts';
 import { createOwnService, type OwnService } from './controllers/own-service/controller.ts';
 import { managerName } from './controllers/workloads-kit/deps.ts';
+import { makeDataDir } from './data-dir.ts';
 import { shutDown } from './http/shutdown.ts';
 import { loadIdentity, type ServerIdentity, writeAdminPlatconfig } from './identity/files.ts';
 import { createCompactor } from './store/compactor.ts';
@@ -110,15 +109,6 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
       await rest.disposeAsync();
     },
   };
-}
-
-/** @throws ConfigError that says why the folder can't be made */
-async function makeDataDir(dir: string): Promise<void> {
-  try {
-    await makeFolder(dir, 0o700);
-  } catch (thrown) {
-    throw new ConfigError([`--data-dir ${dir} cannot be made: ${asError(thrown).message}`]);
-  }
 }
 
 /** What every server begins with: the namespaces, roles and the like. */

@@ -1,7 +1,7 @@
 /** `control-plane-lite backup FILE` and `restore FILE`: the embedded store as one file. */
 import { join } from 'node:path';
 import yargs from 'yargs';
-import { ConfigError } from './config/parse.ts';
+import { ConfigError, describeProblem } from './config/parse.ts';
 import { SETTINGS } from './config/settings.ts';
 import { StoreError } from './store/contract.ts';
 import { backupStore, restoreStore } from './store/embedded/copies.ts';
@@ -10,6 +10,8 @@ interface StoreCommand {
   readonly file: string;
   readonly dir: string;
   readonly force: boolean;
+  /** Folder of the keys; absent: they are left out. */
+  readonly keysDir?: string;
 }
 
 /** @throws ConfigError */
@@ -18,22 +20,32 @@ export function parseStoreCommand(command: 'backup' | 'restore', argv: readonly 
   const parsed = yargs([...argv])
     .option('data-dir', { type: 'string', default: SETTINGS.dataDir.default })
     .option('force', { type: 'boolean', default: false })
+    .option('without-keys', { type: 'boolean', default: false })
     .parserConfiguration({ 'camel-case-expansion': false })
     .strictOptions()
     .exitProcess(false)
     .help(false)
     .version(false)
     .fail((message: string, error: Error | undefined) => {
-      problems.push(message === '' && error !== undefined ? error.message : message);
+      const told = message === '' && error !== undefined ? error.message : message;
+      problems.push(...describeProblem(told, argv, ['data-dir', 'force', 'without-keys']));
     })
     .parseSync();
   const [file, ...rest] = parsed._.map(String);
   if (file === undefined || rest.length > 0)
-    problems.push(`right is: control-plane-lite ${command} FILE [--data-dir D]`);
+    problems.push(
+      `right is: control-plane-lite ${command} FILE [--data-dir D] [--without-keys]${command === 'restore' ? ' [--force]' : ''}`,
+    );
   if (parsed.force && command === 'backup')
     problems.push('--force is for restore: a backup replaces nothing');
   if (problems.length > 0 || file === undefined) throw new ConfigError(problems);
-  return { file, dir: join(parsed['data-dir'], 'store'), force: parsed.force };
+  const dataDir = parsed['data-dir'];
+  return {
+    file,
+    dir: join(dataDir, 'store'),
+    force: parsed.force,
+    ...(parsed['without-keys'] ? {} : { keysDir: join(dataDir, 'pki') }),
+  };
 }
 
 /** Returns the exit code. @throws ConfigError */
@@ -42,13 +54,16 @@ export async function runStoreCommand(
   argv: readonly string[],
   print: (line: string) => void,
 ): Promise<number> {
-  const { file, dir, force } = parseStoreCommand(command, argv);
+  const { file, dir, force, keysDir } = parseStoreCommand(command, argv);
+  const keys = keysDir === undefined ? {} : { keysDir };
   try {
     const revision =
-      command === 'backup' ? await backupStore(dir, file) : await restoreStore(file, dir, { force });
+      command === 'backup'
+        ? await backupStore(dir, file, keys)
+        : await restoreStore(file, dir, { force, ...keys });
     print(
       command === 'backup'
-        ? `${file} shows revision ${revision}`
+        ? `${file} shows revision ${revision}; ${keysDir === undefined ? 'the keys of the server are not in it' : `it has the keys of ${keysDir}`}`
         : `restored; the store is at revision ${revision}`,
     );
     return 0;

@@ -1,6 +1,6 @@
 /** Reads a command's arguments by the table of its options. Pure; all faults are UsageErrors. */
 import { parseArgs } from 'node:util';
-import { nearest } from '../config/suggest.ts';
+import { nearest } from '#api/kit/suggest.ts';
 import { UsageError } from './errors.ts';
 
 export interface OptionSpec {

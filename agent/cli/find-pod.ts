@@ -1,6 +1,7 @@
 /** Which pod a person means. Pure. */
+
+import { nearest } from '#api/kit/suggest.ts';
 import type { Pod } from '#api/schema/gen/core-v1.ts';
-import { nearest } from '../config/suggest.ts';
 import { CommandError, UsageError } from './errors.ts';
 
 export interface PodName {

@@ -1,5 +1,5 @@
 /** The types that `get` shows. Pure. */
-import { nearest } from '../config/suggest.ts';
+import { nearest } from '#api/kit/suggest.ts';
 import { parseKindWord } from '../sources/applied.ts';
 import { UsageError } from './errors.ts';
 

@@ -41,7 +41,7 @@ async function dispatch(name: string, argv: readonly string[], context: CliConte
 async function findCommand(name: string): Promise<CommandEntry> {
   const found = COMMANDS.find((entry) => entry.name === name);
   if (found !== undefined) return found;
-  const { suggestion } = await import('../config/suggest.ts');
+  const { suggestion } = await import('#api/kit/suggest.ts');
   const names = COMMANDS.map((entry) => entry.name);
   throw new UsageError(`there is no command ${JSON.stringify(name)}${suggestion(name, names)}`);
 }

@@ -1,9 +1,10 @@
 /** The language of eviction settings: signals, thresholds as quantity or percentage, grace periods.
  *  Source: document 3, section 4.3; `facts/nodeagent-config.json` (0% and 100% disable a threshold). */
+
+import { suggestion } from '#api/kit/suggest.ts';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
 import { compareQuantities, isQuantity } from '#api/meta/quantity.ts';
 import { isSignal, SIGNALS } from '#eviction/signals.ts';
-import { suggestion } from './suggest.ts';
 import { faultAt, type PairSyntax, splitPairs } from './values/pairs.ts';
 import { ok, type Parsed, unlessFaults, type ValueFault } from './values/parsed.ts';
 

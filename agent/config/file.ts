@@ -2,6 +2,7 @@
  *  Source: document 3, section 4.3; `data/nodeagent-config.json`. */
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { parseDocuments } from '#api/codec/documents.ts';
+import { nearest } from '#api/kit/suggest.ts';
 import { canonicalApiVersion, UPSTREAM_CONFIG_KIND, VOCABULARIES } from '#api/vocabulary.ts';
 import { type ConfigError, placeFault } from './errors.ts';
 import {
@@ -13,7 +14,6 @@ import {
 } from './other-releases.ts';
 import type { ConfigValue } from './reader.ts';
 import type { Setting } from './setting.ts';
-import { nearest } from './suggest.ts';
 import { FLAG_BY_NAME, SETTING_BY_KEY, SETTINGS } from './table.ts';
 import { canonicalField, canonicalFlag, upstreamField } from './upstream.ts';
 import { checkValue } from './values/check.ts';

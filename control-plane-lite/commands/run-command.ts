@@ -2,7 +2,7 @@
 import yargs from 'yargs';
 import { systemClock } from '#api/kit/clock.ts';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
-import { ConfigError } from '../config/parse.ts';
+import { ConfigError, describeProblem } from '../config/parse.ts';
 import { SETTINGS } from '../config/settings.ts';
 import { type AdminClient, CommandError, connectAsAdmin } from './admin-client.ts';
 
@@ -48,7 +48,9 @@ export function parseServerCommand(command: ServerCommand, argv: readonly string
     .help(false)
     .version(false)
     .fail((message: string, error: Error | undefined) => {
-      problems.push(message === '' && error !== undefined ? error.message : message);
+      problems.push(
+        ...describeProblem(message === '' && error !== undefined ? error.message : message, argv, options),
+      );
     })
     .parseSync();
   const text = (name: string, otherwise: string): string => {

@@ -1,5 +1,6 @@
 /** From the command line to the configuration; every fault is told at once, each with its flag. */
 import yargs, { type Argv, type Options } from 'yargs';
+import { suggestion } from '#api/kit/suggest.ts';
 import { DurationError, parseDurationMs } from '#api/meta/duration.ts';
 import { formatFieldError } from '#api/meta/field-error.ts';
 import { noEffectWarnings } from '#api/schema/effect.ts';
@@ -147,7 +148,7 @@ export function createParser(argv: readonly string[]): Argv {
   return yargs([...argv])
     .scriptName('control-plane-lite')
     .usage(
-      '$0 [flags]\n$0 backup FILE [--data-dir D]\n$0 restore FILE [--data-dir D] [--force]\n$0 token create|list|delete [--data-dir D]\n$0 csr list|approve|deny [--data-dir D]',
+      '$0 [flags]\n$0 backup FILE\n$0 restore FILE\n$0 token create|list|delete\n$0 csr list|approve|deny\n$0 version\n$0 COMMAND --help',
     )
     .options(Object.fromEntries(entries.map(([, setting]) => [setting.flag, option(setting)])))
     .parserConfiguration({
@@ -162,6 +163,25 @@ export function createParser(argv: readonly string[]): Argv {
     .version(false)
     .wrap(120);
 }
+
+const FLAGS: readonly string[] = entries.flatMap(([, { flag, aliases = [] }]) => [flag, ...aliases]);
+
+/** The parser's words for what nobody knows, with what was probably meant. */
+export function describeProblem(
+  message: string,
+  argv: readonly string[],
+  flags: readonly string[] = FLAGS,
+): readonly string[] {
+  const unknown = /^Unknown arguments?: (.+)$/.exec(message)?.[1];
+  if (unknown === undefined) return [message];
+  return unknown.split(', ').map((word) => {
+    const isFlag = argv.some((given) => given === `--${word}` || given.startsWith(`--${word}=`));
+    if (isFlag) return `--${word}: there is no such flag${suggestion(word, flags, '--')}`;
+    return `${JSON.stringify(word)}: there is no such command${suggestion(word, COMMAND_NAMES)}`;
+  });
+}
+
+const COMMAND_NAMES = ['backup', 'restore', 'token', 'csr', 'version'];
 
 /** `--no-anonymous-auth` is `--anonymous-auth=false`; other flags may begin with `no-`. */
 function negated(word: string): string {
@@ -180,7 +200,9 @@ export function parseConfig(argv: readonly string[]): ServerConfig {
   const problems: string[] = [];
   const parsed = createParser(argv.map(negated))
     .fail((message: string, error: Error | undefined) => {
-      problems.push(message === '' && error !== undefined ? error.message : message);
+      problems.push(
+        ...describeProblem(message === '' && error !== undefined ? error.message : message, argv),
+      );
     })
     .parseSync();
   const values: Record<string, unknown> = {};

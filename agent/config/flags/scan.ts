@@ -1,8 +1,9 @@
 /** Splits a command line into flags and their texts with yargs. Nothing is guessed and nothing is dropped:
  *  values stay texts, every occurrence is kept, and what is no flag of ours is a fault. */
+
+import { nearest } from '#api/kit/suggest.ts';
 import type { ConfigError } from '../errors.ts';
 import type { Setting } from '../setting.ts';
-import { nearest } from '../suggest.ts';
 import { FLAG_BY_NAME, type FlagEntry, SETTINGS } from '../table.ts';
 import { canonicalFlag, upstreamFlag } from '../upstream.ts';
 import { createFlagParser } from './yargs.ts';

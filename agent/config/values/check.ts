@@ -1,8 +1,9 @@
 /** Checks what the table says about a value: its range and the values it may have. */
+
+import { suggestion } from '#api/kit/suggest.ts';
 import { parseDurationMs } from '#api/meta/duration.ts';
 import type { ConfigValue } from '../reader.ts';
 import type { Setting } from '../setting.ts';
-import { suggestion } from '../suggest.ts';
 import { upstreamMember } from '../upstream.ts';
 import type { ValueFault } from './parsed.ts';
 

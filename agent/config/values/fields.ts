@@ -1,5 +1,5 @@
 /** Takes the fields of one object of the configuration file and notes every fault in them. */
-import { suggestion } from '../suggest.ts';
+import { suggestion } from '#api/kit/suggest.ts';
 import type { Parsed, ValueFault } from './parsed.ts';
 
 export interface FieldTaker {

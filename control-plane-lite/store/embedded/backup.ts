@@ -4,18 +4,21 @@ import { closeSync, existsSync, linkSync, openSync, rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../contract.ts';
+import { addKeys } from './backup-keys.ts';
 import { damaged, toStoreError } from './failure.ts';
 import { FIRST_REVISION, findDamage, removeDatabase, requireOwn, storeFiles, syncPath } from './files.ts';
 
 /** Returns the revision that the copy shows. The copy holds all secrets: only root may read it.
+ *  @param keysDir a folder whose files are put in as well
  *  @throws StoreError, also if the target exists */
-export function backUp(dir: string, target: string): number {
+export function backUp(dir: string, target: string, keysDir?: string): number {
   const files = storeFiles(dir);
   if (!existsSync(files.database)) throw new StoreError('unavailable', `there is no store in ${dir}`);
   if (existsSync(target)) throw new StoreError('unavailable', `${target} exists already`);
   const partial = `${target}.partial-${process.pid}`;
   try {
     copy(files.database, partial);
+    if (keysDir !== undefined) addKeys(partial, keysDir);
     const revision = inspect(partial, files.database);
     syncPath(partial);
     // Unlike a rename, this doesn't replace what somebody else put there meanwhile.

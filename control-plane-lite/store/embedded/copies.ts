@@ -6,21 +6,37 @@ import { startDiskThread } from './thread.ts';
 /** Writes the state of the store to a new file while this or another process uses it, without holding that up.
  *  Returns the revision that it shows. The file holds every secret of the store; only its owner may read it.
  *  @param dir the store's folder
+ *  @param options keysDir: a folder whose files go with it
  *  @throws StoreError, also if the target exists or the store is damaged */
-export function backupStore(dir: string, target: string): Promise<number> {
-  return perform({ task: 'backup', dir, target: resolve(target) });
+export function backupStore(
+  dir: string,
+  target: string,
+  { keysDir }: { readonly keysDir?: string } = {},
+): Promise<number> {
+  return perform({
+    task: 'backup',
+    dir,
+    target: resolve(target),
+    ...(keysDir === undefined ? {} : { keysDir }),
+  });
 }
 
 /** Puts a backup in the store's folder. What was there is kept as `store.db.replaced`. Returns the new revision,
  *  which is far ahead of every earlier one: clients that knew a later state than the backup's start anew.
- *  @param options force: replace a store that is there
+ *  @param options force: replace a store that is there; keysDir: where the files go that the backup has beside the store
  *  @throws StoreError if the backup is damaged or of another program, or the store is in use or there already */
 export function restoreStore(
   backup: string,
   dir: string,
-  options: { readonly force?: boolean } = {},
+  { force = false, keysDir }: { readonly force?: boolean; readonly keysDir?: string } = {},
 ): Promise<number> {
-  return perform({ task: 'restore', file: resolve(backup), dir, force: options.force === true });
+  return perform({
+    task: 'restore',
+    file: resolve(backup),
+    dir,
+    force,
+    ...(keysDir === undefined ? {} : { keysDir }),
+  });
 }
 
 async function perform(task: WorkerTask): Promise<number> {

@@ -58,5 +58,11 @@ export type ToMain =
 /** What a thread is started for. */
 export type WorkerTask =
   | { readonly task: 'serve'; readonly dir: string; readonly check: boolean }
-  | { readonly task: 'backup'; readonly dir: string; readonly target: string }
-  | { readonly task: 'restore'; readonly dir: string; readonly file: string; readonly force: boolean };
+  | { readonly task: 'backup'; readonly dir: string; readonly target: string; readonly keysDir?: string }
+  | {
+      readonly task: 'restore';
+      readonly dir: string;
+      readonly file: string;
+      readonly force: boolean;
+      readonly keysDir?: string;
+    };

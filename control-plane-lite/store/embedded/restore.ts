@@ -9,6 +9,7 @@ import { chmodSync, copyFileSync, existsSync, renameSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { StoreError } from '../contract.ts';
 import { readRevision } from './backup.ts';
+import { type KeyFile, requireRoomForKeys, takeKeys, writeKeys } from './backup-keys.ts';
 import { toStoreError } from './failure.ts';
 import {
   findDamage,
@@ -19,23 +20,33 @@ import {
   syncPath,
   takeLock,
 } from './files.ts';
+import type { WorkerTask } from './protocol.ts';
+
+type RestoreTask = Omit<Extract<WorkerTask, { readonly task: 'restore' }>, 'task'>;
+
+interface Incoming {
+  readonly revision: number;
+  readonly keys: readonly KeyFile[];
+}
 
 /** More than a store can have got ahead of its backup. */
 const REVISION_JUMP = 1_000_000_000;
 
 /** Returns the store's new revision. What was there is kept as `store.db.replaced`.
- *  @param force whether to replace a store that is there
+ *  `force`: whether to replace a store that is there; `keysDir`: where the keys of the backup go
  *  @throws StoreError if the backup is damaged or no store, or the directory is in use or has a store */
-export function restore(backup: string, dir: string, force: boolean): number {
+export function restore({ file: backup, dir, force, keysDir }: RestoreTask): number {
   if (!existsSync(backup)) throw new StoreError('unavailable', `there is no ${backup}`);
   const files = storeFiles(dir);
   const lock = takeLock(files);
   try {
     if (existsSync(files.database) && !force) {
-      throw new StoreError('unavailable', `${dir} has a store already: it is only replaced by force`);
+      throw new StoreError('unavailable', `${dir} has a store already: it is only replaced with --force`);
     }
-    const revision = bringIn(backup, files);
+    if (keysDir !== undefined) requireRoomForKeys(backup, keysDir, force);
+    const { revision, keys } = bringIn(backup, files);
     clearAway(files);
+    if (keysDir !== undefined) writeKeys(keysDir, keys);
     renameSync(files.incoming, files.database);
     syncPath(dir);
     return revision;
@@ -47,21 +58,21 @@ export function restore(backup: string, dir: string, force: boolean): number {
 }
 
 /** Copies first and checks the copy, which is what will be used. */
-function bringIn(backup: string, files: StoreFiles): number {
+function bringIn(backup: string, files: StoreFiles): Incoming {
   removeDatabase(files.incoming);
   try {
     copyFileSync(backup, files.incoming);
     chmodSync(files.incoming, 0o600);
-    const revision = prepare(files.incoming, backup);
+    const incoming = prepare(files.incoming, backup);
     syncPath(files.incoming);
-    return revision;
+    return incoming;
   } catch (thrown) {
     removeDatabase(files.incoming);
     throw thrown;
   }
 }
 
-function prepare(path: string, backup: string): number {
+function prepare(path: string, backup: string): Incoming {
   const database = new DatabaseSync(path);
   try {
     requireOwn(database, backup);
@@ -69,9 +80,10 @@ function prepare(path: string, backup: string): number {
     if (damage !== undefined) throw new StoreError('corrupt', `${backup} is damaged (${damage})`);
     // Not the write-ahead log: all of the database is then in its one file.
     database.exec('PRAGMA journal_mode = DELETE; PRAGMA synchronous = FULL');
+    const keys = takeKeys(database);
     const revision = readRevision(database) + REVISION_JUMP;
     database.prepare("UPDATE marks SET rev = ? WHERE name = 'compacted'").run(revision);
-    return revision;
+    return { revision, keys };
   } finally {
     database.close();
   }

@@ -58,9 +58,9 @@ function run(port: MessagePort, task: WorkerTask): void {
       case 'serve':
         return serve(port, task.dir, task.check);
       case 'backup':
-        return sendTo(port, { kind: 'ready', revision: backUp(task.dir, task.target) });
+        return sendTo(port, { kind: 'ready', revision: backUp(task.dir, task.target, task.keysDir) });
       case 'restore':
-        return sendTo(port, { kind: 'ready', revision: restore(task.file, task.dir, task.force) });
+        return sendTo(port, { kind: 'ready', revision: restore(task) });
       default:
         task satisfies never;
     }

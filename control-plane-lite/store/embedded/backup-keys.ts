@@ -1,0 +1,97 @@
+/** The authority and the keys of a server in a backup of its store: without them, every node and every token would be a
+ *  stranger to a server that is restored on another machine. They are a table of the backup's database, which the store
+ *  itself never has. Blocks; for a thread of its own. */
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { StoreError } from '../contract.ts';
+import { syncPath } from './files.ts';
+
+export interface KeyFile {
+  readonly name: string;
+  readonly content: Uint8Array;
+}
+
+const TABLE = 'key_files';
+/** Names of the files that a server writes: nothing that leads out of the folder. */
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** Puts the files of the folder into a backup that is being made. */
+export function addKeys(backup: string, keysDir: string): void {
+  if (!existsSync(keysDir)) return;
+  const names = readdirSync(keysDir, { withFileTypes: true })
+    .filter((entry) => entry.isFile() && NAME.test(entry.name) && !entry.name.endsWith('.new'))
+    .map(({ name }) => name);
+  const database = new DatabaseSync(backup);
+  try {
+    database.exec(`CREATE TABLE ${TABLE} (name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT`);
+    const insert = database.prepare(`INSERT INTO ${TABLE} VALUES (?, ?)`);
+    for (const name of names) insert.run(name, readFileSync(join(keysDir, name)));
+  } finally {
+    database.close();
+  }
+}
+
+const hasTable = (database: DatabaseSync): boolean =>
+  database.prepare("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?").get(TABLE) !== undefined;
+
+/** Removes the keys from a copy of a backup, and returns them. */
+export function takeKeys(database: DatabaseSync): readonly KeyFile[] {
+  if (!hasTable(database)) return [];
+  const keys = database.prepare(`SELECT name, content FROM ${TABLE}`).all();
+  database.exec(`PRAGMA secure_delete = ON; DROP TABLE ${TABLE}`);
+  return keys.map(({ name, content }) => {
+    if (typeof name !== 'string' || !NAME.test(name) || !(content instanceof Uint8Array)) {
+      throw new StoreError('corrupt', `the backup has a key file that is none: ${String(name)}`);
+    }
+    return { name, content };
+  });
+}
+
+function hasKeys(backup: string): boolean {
+  const database = new DatabaseSync(backup, { readOnly: true });
+  try {
+    return hasTable(database);
+  } finally {
+    database.close();
+  }
+}
+
+const isEmptyOrAbsent = (dir: string): boolean => !existsSync(dir) || readdirSync(dir).length === 0;
+
+/** @throws StoreError if keys are there that would have to be replaced */
+export function requireRoomForKeys(backup: string, keysDir: string, force: boolean): void {
+  if (force || isEmptyOrAbsent(keysDir) || !hasKeys(backup)) return;
+  throw new StoreError(
+    'unavailable',
+    `${keysDir} has keys already: they are only replaced with --force, and left as they are with --without-keys`,
+  );
+}
+
+/** Writes the keys; what was there is kept as `pki.replaced`. */
+export function writeKeys(keysDir: string, keys: readonly KeyFile[]): void {
+  if (keys.length === 0) return;
+  const incoming = `${keysDir}.incoming`;
+  rmSync(incoming, { recursive: true, force: true });
+  mkdirSync(incoming, { recursive: true, mode: 0o700 });
+  chmodSync(incoming, 0o700);
+  for (const { name, content } of keys) {
+    writeFileSync(join(incoming, name), content, { mode: 0o600, flush: true });
+  }
+  syncPath(incoming);
+  if (!isEmptyOrAbsent(keysDir)) {
+    rmSync(`${keysDir}.replaced`, { recursive: true, force: true });
+    renameSync(keysDir, `${keysDir}.replaced`);
+  } else rmSync(keysDir, { recursive: true, force: true });
+  renameSync(incoming, keysDir);
+  syncPath(dirname(keysDir));
+}
