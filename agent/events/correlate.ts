@@ -53,6 +53,7 @@ function createRecent<V>(
   max: number,
   create: (nowMs: number) => V,
   isStale: (entry: V, nowMs: number) => boolean,
+  onSize: (size: number) => void,
 ): (key: string, nowMs: number) => V {
   const entries = new Map<string, V>();
 
@@ -69,21 +70,28 @@ function createRecent<V>(
     entries.delete(key);
     forget(nowMs);
     entries.set(key, entry);
+    onSize(entries.size);
     return entry;
   };
 }
 
-export function createCorrelator(limits: CorrelatorLimits = UPSTREAM_LIMITS): Correlator {
+/** @param onSize called with the size of a table whenever that may have changed */
+export function createCorrelator(
+  limits: CorrelatorLimits = UPSTREAM_LIMITS,
+  onSize: (size: number) => void = () => undefined,
+): Correlator {
   const { maxKeys, combineWindowMs, burst, refillMs } = limits;
   const groupOf = createRecent<Group>(
     maxKeys - 1,
     (nowMs) => ({ messages: new Set(), lastMs: nowMs }),
     ({ lastMs }, nowMs) => nowMs - lastMs > combineWindowMs,
+    onSize,
   );
   const bucketOf = createRecent<Bucket>(
     maxKeys - 1,
     (nowMs) => ({ tokens: burst, atMs: nowMs }),
     ({ tokens, atMs }, nowMs) => tokens + (nowMs - atMs) / refillMs >= burst,
+    onSize,
   );
 
   function combine(input: CorrelateInput, nowMs: number): { key: string; message: string } {

@@ -3,6 +3,7 @@ import { createFakeClock, type FakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import type { Event, ObjectReference } from '#api/schema/gen/core-v1.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
+import { createCorrelator, UPSTREAM_LIMITS } from './correlate.ts';
 import { createEventRecorder, type EventRecorder } from './recorder.ts';
 
 const web: ObjectReference = { kind: 'Pod', namespace: 'default', name: 'web-n1', uid: 'u1' };
@@ -79,6 +80,17 @@ describe('createEventRecorder', () => {
     recorder.event(web, 'Normal', 'ReasonA', 'same');
     recorder.event(web, 'Normal', 'ReasonB', 'same');
     expect(seen.at(-1)?.reason).toBe('ReasonA');
+  });
+
+  test('forgets what counted for objects that are quiet', () => {
+    const sizes: number[] = [];
+    const correlator = createCorrelator({ ...UPSTREAM_LIMITS, maxKeys: 8 }, (size) => sizes.push(size));
+    const see = (object: string, nowMs: number): void =>
+      void correlator.correlate({ groupKey: object, objectKey: object, message: 'm' }, nowMs);
+    for (let i = 0; i < 20; i += 1) see(`o${i}`, i);
+    expect(Math.max(...sizes)).toBe(8);
+    see('later', 600_030);
+    expect(sizes.slice(-2)).toEqual([1, 1]);
   });
 
   test('keeps the newest 1000', () => {

@@ -51,6 +51,8 @@ export interface PodEntry {
   readonly pod: Pod;
   readonly origin: ManifestOrigin;
   readonly status: PodStatus;
+  /** How it has ended, or is to end while something of it may still run; undefined while it goes on. */
+  readonly end: TerminalPhase | undefined;
   /** Undefined unless the pod is being removed. */
   readonly deletion: PodDeletion | undefined;
 }
@@ -299,9 +301,7 @@ export class PodManager {
 
   /** A pod that the node does not take on has ended before it began. */
   #refused(source: SourcePod): TerminalPhase | undefined {
-    const others = this.entries().filter(
-      ({ status }) => status.phase !== 'Succeeded' && status.phase !== 'Failed',
-    );
+    const others = this.entries().filter(({ end }) => end === undefined);
     const verdict = this.#deps.refuse(source, others);
     if (verdict === undefined) return undefined;
     if (!('victims' in verdict)) {
@@ -373,5 +373,6 @@ const entryOf = ({ worker, source }: NonNullable<Slot['active']>): PodEntry => (
   pod: worker.pod,
   origin: source.origin,
   status: worker.status(),
+  end: worker.end,
   deletion: worker.deletion,
 });

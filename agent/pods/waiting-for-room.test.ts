@@ -15,6 +15,7 @@ const entry = (pod: Pod, status: PodStatus, source: SourceName = 'file'): PodEnt
   pod,
   origin: { source, location: '/m', document: '1' },
   status,
+  end: undefined,
   deletion: undefined,
 });
 const RUNS: PodStatus = { phase: 'Running' };

@@ -25,8 +25,6 @@ const OUT_OF = 'OutOf';
 
 export const isForWantOfRoom = (reason: string): boolean => reason.startsWith(OUT_OF);
 
-const hasEnded = ({ status: { phase } }: PodEntry): boolean => phase === 'Failed' || phase === 'Succeeded';
-
 const wasRefused = ({ status: { phase, reason = '' } }: PodEntry): boolean =>
   phase === 'Failed' && isForWantOfRoom(reason);
 
@@ -44,7 +42,7 @@ export function createWaitingForRoom({ entries, refuse, renew }: WaitingDeps): W
     for (const entry of refused) waiting.add(uidOf(entry));
     // The one before has not come yet.
     if (refused.some(({ deletion }) => deletion !== undefined)) return;
-    const others = all.filter((entry) => !hasEnded(entry));
+    const others = all.filter(({ end }) => end === undefined);
     const next = refused.find((entry) => refuse(entry, others) === undefined);
     if (next !== undefined) renew(uidOf(next));
   }

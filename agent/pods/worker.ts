@@ -136,6 +136,11 @@ export class PodWorker {
     return this.#intent.kind === 'remove';
   }
 
+  /** How the pod has ended, or is to end: its status says so when nothing of it runs any more. Undefined while it goes on. */
+  get end(): TerminalPhase | undefined {
+    return this.#terminal;
+  }
+
   /** Undefined unless the pod is being removed. */
   get deletion(): PodDeletion | undefined {
     const intent = this.#intent;

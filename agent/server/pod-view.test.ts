@@ -8,7 +8,7 @@ const entry = {
 } as const;
 
 test('a pod that stays is shown without a deletion', () => {
-  expect(podObject({ ...entry, deletion: undefined })).toEqual({
+  expect(podObject({ ...entry, end: undefined, deletion: undefined })).toEqual({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'web', uid: 'u1' },
@@ -19,7 +19,7 @@ test('a pod that stays is shown without a deletion', () => {
 
 test('a pod that is being removed is shown with the time at which it is to be gone', () => {
   const deletion = { atMs: Date.parse('2026-01-02T03:04:35Z'), gracePeriodSeconds: 30 };
-  expect(podObject({ ...entry, deletion }).metadata).toEqual({
+  expect(podObject({ ...entry, end: undefined, deletion }).metadata).toEqual({
     name: 'web',
     uid: 'u1',
     deletionTimestamp: '2026-01-02T03:04:35Z',

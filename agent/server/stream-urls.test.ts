@@ -15,6 +15,7 @@ const entry = {
   pod,
   origin: { source: 'file', location: '', document: '' },
   status: {},
+  end: undefined,
   deletion: undefined,
 } as const;
 

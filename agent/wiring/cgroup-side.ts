@@ -203,7 +203,7 @@ const knownPods = (manager: PodManager): KnownPods => ({
   active: () =>
     manager
       .entries()
-      .filter(({ status: { phase } }) => phase !== 'Failed' && phase !== 'Succeeded')
+      .filter(({ end }) => end === undefined)
       .map(({ pod }) => pod),
   knows: (podUID) => manager.knows(podUID),
 });

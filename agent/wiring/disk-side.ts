@@ -45,10 +45,7 @@ function podFolders({ rootDir, podLogsDir }: AgentConfig, { metadata }: Pod): re
 const endable = (manager: PodManager): readonly Pod[] =>
   manager
     .entries()
-    .filter(
-      ({ pod, status: { phase }, deletion }) =>
-        deletion === undefined && phase !== 'Failed' && phase !== 'Succeeded' && !isCritical(pod),
-    )
+    .filter(({ pod, end, deletion }) => deletion === undefined && end === undefined && !isCritical(pod))
     .map(({ pod }) => pod);
 
 /** Those whose volumes' health is told. */

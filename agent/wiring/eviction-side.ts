@@ -78,12 +78,7 @@ function fileSystemsOf({ config, clock }: Base, { imageConnection }: RuntimeSide
 
 /** Pods that have not ended, and are not about to. */
 const running = (manager: PodManager): readonly PodEntry[] =>
-  manager
-    .entries()
-    .filter(
-      ({ status: { phase }, deletion }) =>
-        deletion === undefined && phase !== 'Failed' && phase !== 'Succeeded',
-    );
+  manager.entries().filter(({ end, deletion }) => deletion === undefined && end === undefined);
 
 /** Waits until the layers of all containers were measured after that time: runtimes do so now and then, and who has
  *  filled one meanwhile would not be seen. @throws CriError */

@@ -27,8 +27,6 @@ function periodsOf(config: AgentConfig): readonly ShutdownPeriod[] {
   return shutdownPeriods({ graceMs, criticalGraceMs, byPriority });
 }
 
-const hasEnded = (phase: string | undefined): boolean => phase === 'Succeeded' || phase === 'Failed';
-
 /** Resolves when none of the pod's containers runs; rejects with the signal's reason. */
 function whenStill(view: View, podUID: string, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
@@ -65,8 +63,8 @@ async function endPod(
 
 /** Pods of manifests run again on a machine that did not shut down after all. */
 function renewPods(manager: Manager): void {
-  for (const { pod, origin, status } of manager.entries()) {
-    const isOurs = status.reason === TERMINATED.reason && status.message === TERMINATED.message;
+  for (const { pod, origin, end } of manager.entries()) {
+    const isOurs = end?.reason === TERMINATED.reason && end.message === TERMINATED.message;
     if (origin.source !== 'api' && isOurs) manager.renew(pod.metadata?.uid ?? '');
   }
 }
@@ -114,7 +112,7 @@ export async function runShutdownSide(
       };
     },
     inhibit: () => inhibitShutdown(agentName),
-    pods: () => manager.entries().flatMap(({ pod, status }) => (hasEnded(status.phase) ? [] : [pod])),
+    pods: () => manager.entries().flatMap(({ pod, end }) => (end === undefined ? [pod] : [])),
     priorityOf,
     end: (pod: Pod, graceSeconds: number, signal: AbortSignal) =>
       endPod({ manager, view }, pod, graceSeconds, signal),

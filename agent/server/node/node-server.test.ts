@@ -42,6 +42,7 @@ const entry: PodEntry = {
   pod: { metadata: { namespace: 'default', name: 'web', uid: 'u1' } },
   origin: { source: 'file', location: '', document: '' },
   status: {},
+  end: undefined,
   deletion: undefined,
 };
 
