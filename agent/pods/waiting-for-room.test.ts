@@ -15,7 +15,10 @@ const entry = (pod: Pod, status: PodStatus, source: SourceName = 'file'): PodEnt
   pod,
   origin: { source, location: '/m', document: '1' },
   status,
-  end: undefined,
+  end:
+    status.phase === 'Failed' || status.phase === 'Succeeded'
+      ? { phase: status.phase, reason: status.reason ?? '', message: '' }
+      : undefined,
   deletion: undefined,
 });
 const RUNS: PodStatus = { phase: 'Running' };
