@@ -1,8 +1,9 @@
 import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Logger, silentLogger } from '#api/kit/logger.ts';
+import { eventually } from '../../testing/wait.ts';
 import { type RunningServer, serveHttp } from './http.ts';
 import type { Route, RouteResult } from './routes.ts';
 
@@ -112,13 +113,16 @@ describe('serveHttp', () => {
     expect(logged).toEqual([]);
   });
 
-  test('keeps no more connections than leave descriptors for pods', async () => {
+  test('keeps no more connections than leave descriptors for pods, and answers beside idle ones', async () => {
     const port = await serve([healthz]);
-    const idle = Array.from({ length: 64 }, () => connect(port, '127.0.0.1'));
-    await Promise.all(idle.map((socket) => new Promise((resolve) => socket.once('connect', resolve))));
-    const turnedAway = connect(port, '127.0.0.1');
-    await new Promise((resolve) => turnedAway.once('close', resolve));
-    expect(idle.filter((socket) => socket.destroyed)).toEqual([]);
+    const idle = ['127.0.0.1', '127.0.0.2'].flatMap((localAddress) =>
+      Array.from({ length: 64 }, () => connect({ port, host: '127.0.0.1', localAddress })),
+    );
+    for (const socket of idle) socket.on('error', () => undefined).resume();
+    const isOpen = (socket: Socket): boolean => !socket.connecting && !socket.closed;
+    await eventually(() => idle.filter(isOpen).length === 64 && !idle.some(({ connecting }) => connecting));
+    const answer = await fetch(`http://127.0.0.1:${port}/healthz`);
+    expect([answer.status, await answer.text()]).toEqual([200, 'ok']);
     for (const socket of idle) socket.destroy();
   });
 

@@ -7,6 +7,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { asError } from '#api/kit/clock.ts';
+import { limitConnections } from '#api/kit/connection-limits.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { type ClaimedSocket, listenOnSocket } from '#api/kit/unix-socket.ts';
 import { StatusError } from '#api/meta/status-error.ts';
@@ -39,7 +40,7 @@ const LIMITS: ServerOptions = {
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 16 * 1024,
 };
-/** The health endpoint is open to everyone near: descriptors must be left for pods. */
+/** The health endpoint is open to everyone near: descriptors must be left for pods, and who only waits makes room. */
 const MOST_TCP_CONNECTIONS = 64;
 
 export async function serveHttp(deps: HttpServerDeps, listen: Listen): Promise<RunningServer> {
@@ -47,7 +48,7 @@ export async function serveHttp(deps: HttpServerDeps, listen: Listen): Promise<R
   let claim: ClaimedSocket | undefined;
   if (listen.kind === 'unix') claim = await listenOnSocket(server, listen.path);
   else {
-    server.maxConnections = MOST_TCP_CONNECTIONS;
+    limitConnections(server, { most: MOST_TCP_CONNECTIONS });
     await listening(server, listen);
   }
   // A connection that could not be taken is no reason to end the agent.

@@ -102,6 +102,7 @@ export interface ServerConfig {
   readonly runtimeConfig: readonly string[];
   readonly serviceClusterIpRange: readonly string[];
   readonly serviceNodePortRange: string;
+  readonly maxConnectionsPerAddress: number;
   readonly maxRequestsInflight: number;
   readonly maxMutatingRequestsInflight: number;
   readonly auditLogPath: string;
@@ -391,6 +392,15 @@ export const SETTINGS: { readonly [K in keyof ServerConfig]: SettingOf<ServerCon
     default: '30000-32767',
     group: 'API',
     help: 'node ports of services',
+  },
+  maxConnectionsPerAddress: {
+    flag: 'max-connections-per-address',
+    type: 'integer',
+    default: 7500,
+    min: 1,
+    max: MAX,
+    group: 'Limits',
+    help: 'connections of one client address, of 10000 in all; more for clients that come through a proxy',
   },
   maxRequestsInflight: {
     flag: 'max-requests-inflight',

@@ -1,5 +1,6 @@
 /** Finds the credentials of a request and asks whose they are. */
 import type { IncomingHttpHeaders } from 'node:http';
+import { isFromForeignPage } from '#api/kit/origin.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import type { AuthenticationRequest, AuthenticationResult } from '../authn/contract.ts';
 import type { UserInfo } from '../resources/contract.ts';
@@ -55,6 +56,10 @@ function headerToken(authorization: string | undefined): string | undefined {
   return token === '' ? undefined : token;
 }
 
+/** What a request shows of who its client is. The certificate of a browser says nothing of who made the page that opens
+ *  a WebSocket: it counts for pages of this server only.
+ *  @throws StatusError Forbidden for another page that shows nothing else
+ *  @throws AuthenticationError */
 export function authenticationRequest(
   headers: IncomingHttpHeaders,
   connection: ConnectionInfo,
@@ -64,13 +69,24 @@ export function authenticationRequest(
   const token =
     headerToken(headers.authorization) ??
     (isWebSocket ? readSubprotocols(headers['sec-websocket-protocol'], domain).token : undefined);
+  let { certificate } = connection;
+  if (certificate !== undefined && isWebSocket && isFromForeignPage(headers.origin, headers.host)) {
+    if (token === undefined) throw foreignPage(headers.origin);
+    certificate = undefined;
+  }
   return {
     headers,
     ...(token === undefined ? {} : { bearerToken: token }),
-    ...(connection.certificate === undefined ? {} : { certificate: connection.certificate }),
+    ...(certificate === undefined ? {} : { certificate }),
     intermediates: connection.intermediates,
   };
 }
+
+const foreignPage = (origin = ''): StatusError =>
+  new StatusError(
+    'Forbidden',
+    `a WebSocket of a page at ${JSON.stringify(origin.slice(0, 256))} cannot use the client certificate; send a token instead`,
+  );
 
 /** The user of a result.
  *  @throws AuthenticationError if there is none */

@@ -11,6 +11,9 @@ export interface ConnectionInfo {
    *  was found out about it can be kept by its identity. */
   readonly certificate: X509Certificate | undefined;
   readonly intermediates: readonly X509Certificate[];
+  /** A request on it has shown who its client is. */
+  readonly proven: boolean;
+  prove(): void;
 }
 
 /** A connection as the listener sees it. */
@@ -22,6 +25,9 @@ export interface Connection extends ConnectionInfo {
   /** It speaks another protocol now. */
   upgraded: boolean;
 }
+
+/** Is told of the other end's address, as the socket does not know it any more once it is closed. */
+type OnProven = (peer: Pick<Socket, 'remoteAddress' | 'remotePort'>) => void;
 
 /** Certificates looked at behind the client's own; longer chains are cut. */
 const LONGEST_CHAIN = 10;
@@ -38,16 +44,23 @@ function intermediatesOf(certificate: X509Certificate): readonly X509Certificate
   return chain;
 }
 
-function describeConnection(socket: Socket): Connection {
+function describeConnection(socket: Socket, onProven: OnProven): Connection {
   const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
-  return {
-    remoteAddress: socket.remoteAddress ?? '',
+  const { remoteAddress, remotePort } = socket;
+  const connection = {
+    remoteAddress: remoteAddress ?? '',
     certificate,
     intermediates: certificate === undefined ? [] : intermediatesOf(certificate),
     reply: undefined,
     waiting: 0,
     upgraded: false,
+    proven: false,
+    prove() {
+      connection.proven = true;
+      onProven({ remoteAddress, remotePort });
+    },
   };
+  return connection;
 }
 
 export interface ConnectionTable {
@@ -57,13 +70,14 @@ export interface ConnectionTable {
   find(key: object): Connection | undefined;
 }
 
-export function createConnectionTable(): ConnectionTable {
+/** @param onProven is told once of each connection whose client has shown who it is */
+export function createConnectionTable(onProven: OnProven): ConnectionTable {
   const known = new WeakMap<object, Connection>();
   return {
     of(key, socketOf) {
       const found = known.get(key);
       if (found !== undefined) return found;
-      const info = describeConnection(socketOf());
+      const info = describeConnection(socketOf(), onProven);
       known.set(key, info);
       return info;
     },

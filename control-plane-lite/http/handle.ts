@@ -1,4 +1,5 @@
 /** From a request to its answer: who asks, may he, who answers. Writes nothing. */
+import { ANONYMOUS } from '../authn/users.ts';
 import type { UserInfo } from '../resources/contract.ts';
 import type { Auditor } from './audit/auditor.ts';
 import { type Authenticate, authenticationRequest, requireUser } from './authentication.ts';
@@ -38,6 +39,7 @@ async function identify(deps: HandleDeps, state: RequestState): Promise<void> {
   const credentials = authenticationRequest(headers, exchange.connection, deps.domain, isUpgrade);
   const result = deps.authenticate(credentials);
   state.user = requireUser(result instanceof Promise ? await result : result);
+  if (!exchange.connection.proven && state.user.name !== ANONYMOUS.name) exchange.connection.prove();
   state.originalUser = state.user;
 }
 

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { connect as connectHttp2, constants } from 'node:http2';
 import { connect as connectTcp, type Socket } from 'node:net';
-import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import { type ConnectionOptions, connect as connectTls, DEFAULT_CIPHERS, type TLSSocket } from 'node:tls';
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
+import { negotiatedSuites } from '../../testing/negotiated-suites.ts';
 import { createTempDir } from '../../testing/temp.ts';
+import { eventually } from '../../testing/wait.ts';
 import type { ApiResponse, StreamSink } from './contract.ts';
 import { createListener } from './listener.ts';
 import { createTestAuthority } from './testing/certificates.ts';
@@ -14,8 +16,13 @@ import { jsonAnswer, startTestServer, type TestServer } from './testing/test-ser
 const ca = createTestAuthority();
 const certificate = ca.issue('localhost');
 
-async function open(server: TestServer, options: ConnectionOptions = {}): Promise<TLSSocket> {
-  const socket = connectTls({ port: server.port, host: '127.0.0.1', ca: ca.cert, ...options });
+async function open(
+  server: TestServer,
+  { localAddress, ...options }: ConnectionOptions & { readonly localAddress?: string } = {},
+): Promise<TLSSocket> {
+  const from = localAddress === undefined ? {} : { localAddress };
+  const below = connectTcp({ port: server.port, host: '127.0.0.1', ...from });
+  const socket = connectTls({ socket: below, host: '127.0.0.1', ca: ca.cert, ...options });
   socket.on('error', () => undefined);
   await once(socket, 'secureConnect');
   return socket;
@@ -130,6 +137,21 @@ describe('createListener', () => {
     socket.destroy();
   });
 
+  test('encrypts with suites only that authenticate, whose keys are of no use afterwards', async () => {
+    await using server = await startTestServer({ certificate });
+    expect(await negotiatedSuites(server.port)).toEqual([
+      'ECDHE-RSA-AES128-GCM-SHA256',
+      'ECDHE-RSA-AES256-GCM-SHA384',
+      'ECDHE-RSA-CHACHA20-POLY1305',
+      'TLS_AES_128_GCM_SHA256',
+      'TLS_AES_256_GCM_SHA384',
+      'TLS_CHACHA20_POLY1305_SHA256',
+    ]);
+    // Others would have been found.
+    await using loose = await startTestServer({ certificate, options: { ciphers: DEFAULT_CIPHERS } });
+    expect(await negotiatedSuites(loose.port)).toContain('ECDHE-RSA-AES128-SHA');
+  });
+
   test('speaks no TLS older than 1.2', async () => {
     await using server = await startTestServer({ certificate });
     const socket = connectTls({
@@ -211,11 +233,73 @@ describe('createListener', () => {
   test('takes no more connections than allowed', async () => {
     await using server = await startTestServer({ certificate, options: { maxConnections: 1 } });
     const first = await open(server);
+    first.write('GET /version HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer jane\r\n\r\n');
+    await readUntil(first, '24');
     const second = connectTcp(server.port, '127.0.0.1');
     second.on('error', () => undefined);
     await closed(second);
     expect(first.destroyed).toBe(false);
     first.destroy();
+  });
+
+  /** Connections of this address that say nothing. */
+  async function idle(server: TestServer, localAddress: string, count: number): Promise<readonly Socket[]> {
+    const sockets: Socket[] = [];
+    while (sockets.length < count) {
+      const socket = connectTcp({ port: server.port, host: '127.0.0.1', localAddress });
+      socket.on('error', () => undefined);
+      await once(socket, 'connect');
+      sockets.push(socket.resume());
+    }
+    return sockets;
+  }
+
+  const countOpen = (sockets: readonly Socket[]): number => sockets.filter((socket) => !socket.closed).length;
+
+  test.each([
+    ['the same address', '127.0.0.1', 'http/1.1'],
+    ['another address', '127.0.0.3', 'http/1.1'],
+    ['the same address', '127.0.0.1', 'h2'],
+  ])(
+    'has room for who shows who it is, at %s (%s) as idle ones, over %s',
+    async (_name, localAddress, alpn) => {
+      await using server = await startTestServer({ certificate, options: { maxConnections: 16 } });
+      const sockets = [...(await idle(server, '127.0.0.1', 24)), ...(await idle(server, '127.0.0.2', 12))];
+      const ask = async (socket: TLSSocket): Promise<unknown> => {
+        if (alpn === 'h2') {
+          const session = connectHttp2(server.url, { createConnection: () => socket });
+          const stream = session.request({ ':path': '/version', authorization: 'Bearer jane' });
+          return firstOf(stream.resume(), 'response');
+        }
+        socket.write('GET /version HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer jane\r\n\r\n');
+        return readUntil(socket, '24');
+      };
+      const served: TLSSocket[] = [];
+      // Each stays, whoever comes after it.
+      for (let count = 0; count < 6; count += 1) {
+        const socket = await open(server, { localAddress, ALPNProtocols: [alpn] });
+        served.push(socket);
+        await ask(socket);
+        sockets.push(...(await idle(server, '127.0.0.1', 8)));
+      }
+      expect(served.every((socket) => !socket.destroyed)).toBe(true);
+      await eventually(() => countOpen(sockets) <= 10);
+      for (const socket of [...sockets, ...served]) socket.destroy();
+    },
+  );
+
+  test('gives no address all connections', async () => {
+    await using server = await startTestServer({
+      certificate,
+      options: { maxConnections: 16, maxConnectionsPerAddress: 4 },
+    });
+    const sockets = await idle(server, '127.0.0.2', 10);
+    await eventually(() => countOpen(sockets) === 4);
+    // The newest stay.
+    expect(sockets.map((socket) => socket.closed)).toEqual([...'xxxxxx....'].map((sign) => sign === 'x'));
+    const others = await idle(server, '127.0.0.3', 4);
+    expect([countOpen(sockets), countOpen(others)]).toEqual([4, 4]);
+    for (const socket of [...sockets, ...others]) socket.destroy();
   });
 
   test('limits the streams of a connection', async () => {

@@ -12,7 +12,9 @@ import {
 } from 'node:http2';
 import { type AddressInfo, isIPv4, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { DEFAULT_CIPHERS, type SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
+import { limitConnections } from '#api/kit/connection-limits.ts';
+import { CIPHER_SUITES } from '#api/pki/cipher-suites.ts';
 import { createFramer } from './chunk-frames.ts';
 import { type Connection, type ConnectionTable, createConnectionTable } from './connection.ts';
 import { createOpenSockets, type OpenSockets } from './drain.ts';
@@ -31,11 +33,13 @@ export interface ServingCertificate {
 export interface ListenerOptions {
   /** Absent: plain HTTP/1.1, for a unix socket or a loopback address only. */
   readonly tls?: ServingCertificate;
-  /** OpenSSL's spelling; absent: the runtime's own, the cheapest of the strong ones first. */
+  /** OpenSSL's spelling; absent: the strong ones, the cheapest first. */
   readonly ciphers?: string;
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** Default 10,000. */
   readonly maxConnections?: number;
+  /** Of those, the most that one address has. Default: three quarters. */
+  readonly maxConnectionsPerAddress?: number;
   /** Bytes of a request's head. Default 64 KiB. */
   readonly maxHeaderBytes?: number;
   /** Time for a TLS handshake, and for the head of a request. Default 15 s. */
@@ -84,15 +88,12 @@ const isLoopback = (host: string): boolean =>
 /** Protocols that a connection may be changed to; other offers are answered as if they weren't made. */
 const UPGRADES = /^(?:websocket|spdy\/3\.1)$/i;
 
-/** A quarter cheaper than with keys of 256 bits, and what is told to watchers costs the server more than anything. */
-const CIPHERS = `TLS_AES_128_GCM_SHA256:${DEFAULT_CIPHERS}`;
-
 function contextOf(tls: ServingCertificate, options: ListenerOptions): SecureContextOptions {
   return {
     cert: tls.cert,
     key: tls.key,
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),
-    ciphers: options.ciphers ?? CIPHERS,
+    ciphers: options.ciphers ?? CIPHER_SUITES,
     minVersion: options.minVersion ?? 'TLSv1.2',
     // A resumed session has lost the intermediate certificates that its client sent.
     secureOptions: constants.SSL_OP_NO_TICKET | constants.SSL_OP_CIPHER_SERVER_PREFERENCE,
@@ -223,12 +224,16 @@ function attachStreams(server: Http2SecureServer, deps: ListenerDeps, state: Ser
 
 export function createListener(deps: ListenerDeps, options: ListenerOptions): Listener {
   const { tls, idleTimeoutMs = 120_000, maxConnections = 10_000, maxStreams = 250 } = options;
-  const connections = createConnectionTable();
-  const sockets = createOpenSockets(connections);
-  const state: ServerState = { draining: false, sockets, sessions: new Set(), connections };
+  const { maxConnectionsPerAddress } = options;
   const secure = tls === undefined ? undefined : createTlsServer(tls, options);
   const server = secure ?? createServer({ ...httpOptions(options), noDelay: true, keepAlive: true });
-  server.maxConnections = maxConnections;
+  const limits = limitConnections(server, {
+    most: maxConnections,
+    ...(maxConnectionsPerAddress === undefined ? {} : { mostPerAddress: maxConnectionsPerAddress }),
+  });
+  const connections = createConnectionTable(limits.prove);
+  const sockets = createOpenSockets(connections);
+  const state: ServerState = { draining: false, sockets, sessions: new Set(), connections };
   server.on('connection', (socket: Socket) => sockets.accepted(socket, secure !== undefined));
   secure?.on('secureConnection', (socket) => sockets.secured(socket));
   // Faulty handshakes and heads; the socket is of no use any more.

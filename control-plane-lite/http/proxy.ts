@@ -25,7 +25,8 @@ export interface ProxyOptions {
   };
   /** Absent: no TLS. */
   readonly tls?: Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
-  /** Set for the target instead of what the client sent under these names; a list becomes as many headers. */
+  /** Set for the target instead of what the client sent under these names; a list becomes as many headers, an empty
+   *  one none. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   /** Default: the client's. */
   readonly method?: string;

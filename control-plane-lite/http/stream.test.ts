@@ -307,6 +307,57 @@ describe('a client that does not read', () => {
   });
 });
 
+describe('a WebSocket of a page', () => {
+  const watch: Handler = () => ({
+    kind: 'stream',
+    contentType: 'application/json',
+    webSocket: { binary: false },
+    start(sink) {
+      sink.write(Buffer.from('{}\n'));
+      return () => undefined;
+    },
+  });
+  const token = `base64url.bearer.authorization.plat.io.${Buffer.from('jane').toString('base64url')}`;
+  const jane = ca.issue('jane');
+  const FOREIGN: readonly string[] = [
+    'https://evil.example',
+    'http://localhost:8080',
+    'null',
+    'https://127.0.0.1',
+  ];
+
+  /** What the authenticator was shown; undefined where it was not asked. */
+  async function shown(protocols: readonly string[], origin?: string): Promise<string | undefined> {
+    await using server = await startTestServer({ certificate, resources: watch });
+    const client = new WebSocket(`wss://127.0.0.1:${server.port}/api/v1/pods?watch=1`, [...protocols], {
+      ca: ca.cert,
+      cert: jane.cert,
+      key: jane.key,
+      ...(origin === undefined ? {} : { origin: origin.replace('PORT', String(server.port)) }),
+    });
+    client.on('error', () => undefined);
+    await Promise.race([firstOf(client, 'message'), firstOf(client, 'close')]);
+    client.terminate();
+    const [asked] = server.asked;
+    return (
+      asked && [asked.certificate && 'certificate', asked.bearerToken && 'token'].filter(Boolean).join(' ')
+    );
+  }
+
+  test.each([undefined, 'http://localhost', 'https://127.0.0.1:PORT'])(
+    'at %s counts with the certificate',
+    async (origin) => {
+      expect(await shown([], origin)).toBe('certificate');
+      expect(await shown([token, 'x'], origin)).toBe('certificate token');
+    },
+  );
+
+  test.each(FOREIGN)('at %s counts with what it knows only', async (origin) => {
+    expect(await shown([], origin)).toBeUndefined();
+    expect(await shown([token, 'x'], origin)).toBe('token');
+  });
+});
+
 describe('a WebSocket', () => {
   test('has a text frame for each line', async () => {
     await using watch = await startWatch();

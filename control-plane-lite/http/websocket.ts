@@ -1,5 +1,6 @@
 /** Turns an upgraded connection into a channel of WebSocket frames, in one direction: what the client sends is read
- *  and forgotten. Any origin may connect, as credentials are never sent by a browser on its own. */
+ *  and forgotten. Any page may connect: one of another server was not let through by a client certificate, which is all
+ *  that a browser sends on its own, but by a token that it knows. */
 import { readSubprotocols } from './authentication.ts';
 import type { Upgrade } from './exchange.ts';
 import type { Channel } from './stream.ts';

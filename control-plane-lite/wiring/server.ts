@@ -95,6 +95,7 @@ export async function createServer(core: Core, identity: ServerIdentity, more: S
     {
       tls: await servingCertificate(core, identity),
       requestTimeoutMs: config.requestTimeout,
+      maxConnectionsPerAddress: config.maxConnectionsPerAddress,
       inFlight: { readOnly: config.maxRequestsInflight, mutating: config.maxMutatingRequestsInflight },
     },
   );

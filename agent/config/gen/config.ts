@@ -279,7 +279,7 @@ export interface AgentConfig {
   readonly tlsCertFile: string;
   /** Private key of the certificate. */
   readonly tlsPrivateKeyFile: string;
-  /** Cipher suites of the server; the default is the choice of Node.js. */
+  /** Cipher suites of the server; those of ECDHE with AES-GCM or ChaCha20-Poly1305 by default. */
   readonly tlsCipherSuites: readonly string[];
   /** Lowest TLS version of the server. */
   readonly tlsMinVersion: '' | 'VersionTLS10' | 'VersionTLS11' | 'VersionTLS12' | 'VersionTLS13';

@@ -97,7 +97,7 @@ export const SERVING_SETTINGS: readonly Setting[] = [
     inFile: true,
     flags: [{ name: 'tls-cipher-suites', deprecated: 'config-file' }],
     acted: true,
-    help: 'Cipher suites of the server; the default is the choice of Node.js.',
+    help: 'Cipher suites of the server; those of ECDHE with AES-GCM or ChaCha20-Poly1305 by default.',
   },
   {
     key: 'tlsMinVersion',

@@ -1,10 +1,12 @@
 import { once } from 'node:events';
 import { Agent, request } from 'node:https';
-import { createServer } from 'node:net';
+import { connect as connectTcp, createServer } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterEach, describe, expect, test } from 'vitest';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createAuthority, type Identity, issueIdentity } from '#api/pki/certificate.ts';
+import { negotiatedSuites } from '../../../testing/negotiated-suites.ts';
+import { eventually } from '../../../testing/wait.ts';
 import type { PodEntry } from '../../pods/pod-manager.ts';
 import {
   type NodeServer,
@@ -13,6 +15,7 @@ import {
   startNodeServer,
 } from './node-server.ts';
 import type { Reviews } from './reviews.ts';
+import { MOST_CONNECTIONS } from './serve.ts';
 
 const FROM = new Date(Date.now() - 3_600_000);
 const UNTIL = new Date(Date.now() + 3_600_000);
@@ -284,6 +287,59 @@ describe('startNodeServer', () => {
     expect(socket.getCipher().name).toBe('ECDHE-ECDSA-AES256-GCM-SHA384');
     socket.destroy();
     await expect(start({ cipherSuites: ['TLS_NO_SUCH'] })).rejects.toThrow('TLS_NO_SUCH is not known');
+  });
+
+  test('encrypts with suites only that authenticate, whose keys are of no use afterwards', async () => {
+    const { port } = await start();
+    expect(await negotiatedSuites(port)).toEqual([
+      'ECDHE-ECDSA-AES128-GCM-SHA256',
+      'ECDHE-ECDSA-AES256-GCM-SHA384',
+      'ECDHE-ECDSA-CHACHA20-POLY1305',
+      'TLS_AES_128_GCM_SHA256',
+      'TLS_AES_256_GCM_SHA384',
+      'TLS_CHACHA20_POLY1305_SHA256',
+    ]);
+  });
+
+  test('answers who shows who it is, however many others wait', async () => {
+    const { port } = await start();
+    const idle = ['127.0.0.1', '127.0.0.2'].flatMap((localAddress) =>
+      Array.from({ length: 400 }, () => connectTcp({ port, host: '127.0.0.1', localAddress })),
+    );
+    for (const socket of idle) socket.on('error', () => undefined).resume();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    await eventually(() => idle.filter(({ closed }) => closed).length === 800 - MOST_CONNECTIONS);
+    const identity = client(authority);
+    expect((await ask(port, '/pods', { identity, agent }))[0]).toBe(200);
+    const more = Array.from({ length: 200 }, () => connectTcp(port, '127.0.0.1'));
+    for (const socket of more) socket.on('error', () => undefined).resume();
+    await eventually(() => [...idle, ...more].filter(({ closed }) => !closed).length < MOST_CONNECTIONS);
+    // On the connection of before.
+    const [free] = Object.values(agent.freeSockets);
+    expect([free?.length, free?.[0]?.destroyed]).toEqual([1, false]);
+    expect((await ask(port, '/pods', { identity, agent }))[0]).toBe(200);
+    for (const socket of [...idle, ...more]) socket.destroy();
+    agent.destroy();
+  });
+
+  test.each([
+    [undefined, 200],
+    ['http://localhost', 200],
+    ['https://127.0.0.1', 401],
+    ['https://evil.example', 401],
+    ['null', 401],
+  ])('counts the certificate of a WebSocket of a page at %s: %i', async (origin, status) => {
+    const { port } = await start();
+    const headers = {
+      connection: 'Upgrade',
+      upgrade: 'websocket',
+      ...(origin === undefined ? {} : { origin }),
+    };
+    const [code] = await ask(port, '/pods', { identity: client(authority), headers });
+    // What is there is no WebSocket.
+    expect(code).toBe(status === 200 ? 400 : status);
+    const own = { ...headers, origin: `https://127.0.0.1:${port}` };
+    expect((await ask(port, '/pods', { identity: client(authority), headers: own }))[0]).toBe(400);
   });
 
   test('gives up both ports when one is taken', async () => {

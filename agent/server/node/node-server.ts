@@ -5,6 +5,8 @@ import type { IncomingMessage } from 'node:http';
 import type { SecureContextOptions } from 'node:tls';
 import { TLSSocket } from 'node:tls';
 import type { Logger } from '#api/kit/logger.ts';
+import { isFromForeignPage } from '#api/kit/origin.ts';
+import { CIPHER_SUITES } from '#api/pki/cipher-suites.ts';
 import type { TlsSource } from '../../certs/tls-source.ts';
 import { listenAt } from '../../node/start-fault.ts';
 import type { AgentHealth } from '../health.ts';
@@ -50,7 +52,7 @@ export interface NodeServerOptions {
   /** First word of the agent's own metrics. */
   readonly metricsPrefix: string;
   readonly access: Omit<AccessOptions, 'certificates'>;
-  /** As the configuration names them; none: the runtime's choice. */
+  /** As the configuration names them; none: the strong ones. */
   readonly cipherSuites: readonly string[];
   readonly minVersion: TlsVersionName;
   readonly debuggingHandlers: boolean;
@@ -135,7 +137,10 @@ function bearerToken(authorization: string | undefined): string | undefined {
 
 /** What the client showed, once checked by TLS against the authorities. */
 function credentialsOf({ socket, headers }: IncomingMessage): Credentials {
-  const certificate = socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
+  // A browser shows it for any page that opens a WebSocket.
+  const isMeant =
+    headers.upgrade?.toLowerCase() !== 'websocket' || !isFromForeignPage(headers.origin, headers.host);
+  const certificate = isMeant && socket instanceof TLSSocket ? socket.getPeerX509Certificate() : undefined;
   return {
     bearerToken: bearerToken(headers.authorization),
     certificate:
@@ -164,7 +169,7 @@ function contextOf(
     cert: certificate,
     key,
     minVersion: nodeTlsVersion(minVersion),
-    ...(ciphers.length === 0 ? {} : { ciphers: ciphers.join(':') }),
+    ciphers: ciphers.length === 0 ? CIPHER_SUITES : ciphers.join(':'),
     ...(clientAuthorities === undefined ? {} : { ca: clientAuthorities.text() }),
     // A resumed session has lost what its client proved.
     secureOptions: constants.SSL_OP_NO_TICKET,

@@ -5,11 +5,13 @@ import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { asError } from '#api/kit/clock.ts';
+import { limitConnections } from '#api/kit/connection-limits.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { AccessError, type Admit, type Credentials } from './access.ts';
 import { findEndpoint, type NodeAnswer, type NodeEndpoint, type NodeRequest } from './endpoint.ts';
 import { passUpgrade, writeRefusal } from './pass-upgrade.ts';
+import { ANONYMOUS } from './users.ts';
 
 export interface ServeDeps {
   readonly log: Logger;
@@ -29,7 +31,8 @@ export const LIMITS: ServerOptions = {
   connectionsCheckingInterval: 2_000,
   maxHeaderSize: 32 * 1024,
 };
-/** Descriptors must be left for pods. */
+/** Descriptors must be left for pods. No address has all of them, and clients that have not shown who they are make room
+ *  for others. */
 export const MOST_CONNECTIONS = 512;
 
 /** Nothing that this server takes is longer, in characters. */
@@ -87,15 +90,21 @@ async function readBody(message: IncomingMessage): Promise<string> {
   return text;
 }
 
+interface Serving extends ServeDeps {
+  /** The client on this connection has shown who it is. */
+  readonly prove: (socket: Socket) => void;
+}
+
 async function find(
-  { endpoints, admit, credentials }: ServeDeps,
+  { endpoints, admit, credentials, prove }: Serving,
   message: IncomingMessage,
   isUpgrade: boolean,
   signal: AbortSignal,
 ): Promise<NodeAnswer> {
   const method = message.method ?? 'GET';
   const { path, parts, query } = readTarget(message.url ?? '/');
-  await admit?.(method, path, credentials(message));
+  const user = await admit?.(method, path, credentials(message));
+  if (user !== undefined && user.name !== ANONYMOUS.name) prove(message.socket);
   const endsInSlash = parts.at(-1) === '';
   const found = findEndpoint(endpoints, endsInSlash ? parts.slice(0, -1) : parts);
   if (found === undefined) return { kind: 'text', text: '404 page not found\n', status: 404 };
@@ -128,7 +137,7 @@ async function answerPlain(response: ServerResponse, answer: NodeAnswer): Promis
   }
 }
 
-async function onRequest(deps: ServeDeps, message: IncomingMessage, response: ServerResponse): Promise<void> {
+async function onRequest(deps: Serving, message: IncomingMessage, response: ServerResponse): Promise<void> {
   const gone = new AbortController();
   response.once('close', () => gone.abort(new Error('client went away')));
   // A client that breaks off is noticed by what waits for it.
@@ -145,7 +154,7 @@ async function onRequest(deps: ServeDeps, message: IncomingMessage, response: Se
 }
 
 async function onUpgrade(
-  deps: ServeDeps,
+  deps: Serving,
   message: IncomingMessage,
   socket: Duplex,
   head: Buffer,
@@ -168,10 +177,11 @@ async function onUpgrade(
 
 /** Answers on a server that was made, which is not listening yet. */
 export function attach(server: Server, deps: ServeDeps): void {
-  server.maxConnections = MOST_CONNECTIONS;
-  server.on('request', (message, response) => void onRequest(deps, message, response));
+  const limits = limitConnections(server, { most: MOST_CONNECTIONS });
+  const serving: Serving = { ...deps, prove: (socket) => limits.prove(socket) };
+  server.on('request', (message, response) => void onRequest(serving, message, response));
   server.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
-    void onUpgrade(deps, message, socket, head);
+    void onUpgrade(serving, message, socket, head);
   });
   Object.assign(server, {
     shouldUpgradeCallback: (message: IncomingMessage) => UPGRADES.test(message.headers.upgrade ?? ''),

@@ -85,6 +85,8 @@ export function passThrough(
         ...(tls === undefined ? {} : { tls }),
         ...(agent === undefined ? {} : { agent }),
         headers: {
+          // Whom this server shows its own certificate is not to judge by the page that the client has.
+          ...(tls?.cert === undefined ? {} : { Origin: [] }),
           'X-Forwarded-Host': request.headers.host ?? '',
           'X-Forwarded-Proto': 'https',
           'X-Forwarded-Uri': encodePath(request.info.path),

@@ -33,6 +33,9 @@ export interface StreamTarget {
   readonly command?: WantedStreams;
 }
 
+/** This server shows the agent a certificate of its own, whatever page the client has. */
+const TO_AGENT: Readonly<Record<string, readonly string[]>> = { Origin: [] };
+
 type Upgrade = RawExchange & { readonly kind: 'upgrade' };
 
 function dial(deps: StreamDeps, request: ApiRequest, way: StreamTarget, protocol: string): Promise<Dialed> {
@@ -96,6 +99,7 @@ export function streamResponse(deps: StreamDeps, request: ApiRequest, way: Strea
       return proxyRequest(request, {
         target: { host, port, path: way.path },
         ...(tls === undefined ? {} : { tls }),
+        headers: TO_AGENT,
         clock: deps.clock,
         domain: deps.domain,
         connectTimeoutMs: deps.connectTimeoutMs,
