@@ -20,7 +20,10 @@ export function limitConnections(server: Server, options: ShareOptions): Connect
     if (remoteAddress === undefined) return;
     const peer = peerOf(socket);
     const leaving = shares.arrive(peer, clientNetwork(remoteAddress));
-    if (leaving === peer) return void socket.destroy();
+    if (leaving === peer) {
+      socket.destroy();
+      return;
+    }
     open.set(peer, socket);
     socket.once('close', () => {
       if (open.get(peer) !== socket) return;

@@ -82,7 +82,7 @@ function casesOf(step: string): readonly Case[] {
 }
 
 /** True: what was done must end the request. */
-async function end(server: InterruptedServer, client: LeavingClient, how: Case['end']): Promise<boolean> {
+async function endIt(server: InterruptedServer, client: LeavingClient, how: Case['end']): Promise<boolean> {
   switch (how) {
     case 'leaves':
       client.leave();
@@ -140,7 +140,7 @@ async function go(
   let count = 0;
   async function act(): Promise<void> {
     count = interruptions.reached.length;
-    if (client !== undefined && planned !== undefined) ended = await end(server, client, planned.end);
+    if (client !== undefined && planned !== undefined) ended = await endIt(server, client, planned.end);
     acted.resolve();
   }
   interruptions.plan(planned && { step: planned.step, when: planned.when, act });

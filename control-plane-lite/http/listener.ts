@@ -165,7 +165,10 @@ function watchSession(session: ServerHttp2Session, idleTimeoutMs: number, state:
  *  the server than one request does. */
 function awaitTurn(connection: Connection, reply: ServerResponse, most: number, begin: () => void): void {
   connection.waiting += 1;
-  if (connection.waiting > most) return void reply.req.socket.destroy();
+  if (connection.waiting > most) {
+    reply.req.socket.destroy();
+    return;
+  }
   reply.once('socket', () => {
     connection.waiting -= 1;
     begin();
@@ -199,7 +202,10 @@ function attach(
   events.on('upgrade', (message: IncomingMessage, socket: Duplex, head: Buffer) => {
     const connection = state.connections.of(message.socket, () => message.socket);
     // Bytes of the answer before it would stand between those of the other protocol.
-    if (connection.reply?.writableEnded === false) return void socket.destroy();
+    if (connection.reply?.writableEnded === false) {
+      socket.destroy();
+      return;
+    }
     connection.upgraded = true;
     deps.serve(new UpgradeExchange(message, socket, head, connection));
   });
@@ -231,7 +237,7 @@ export function createListener(deps: ListenerDeps, options: ListenerOptions): Li
     most: maxConnections,
     ...(maxConnectionsPerAddress === undefined ? {} : { mostPerAddress: maxConnectionsPerAddress }),
   });
-  const connections = createConnectionTable(limits.prove);
+  const connections = createConnectionTable((peer) => limits.prove(peer));
   const sockets = createOpenSockets(connections);
   const state: ServerState = { draining: false, sockets, sessions: new Set(), connections };
   server.on('connection', (socket: Socket) => sockets.accepted(socket, secure !== undefined));

@@ -1,7 +1,7 @@
 /** Clients that give their requests up: nothing of them stays, and nobody else has to wait. */
 import { type ClientHttp2Session, connect, constants } from 'node:http2';
 import { connect as connectTls } from 'node:tls';
-import { afterEach, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { eventually } from '../../testing/wait.ts';
 import { configMap, tokens, usePlane } from './support.ts';
 
@@ -57,14 +57,12 @@ describe('clients that leave', () => {
     return status;
   };
   const open: (() => void)[] = [];
-  afterEach(async () => {
+  /** What is held once all have left, and how another client is served then. */
+  async function outcome(): Promise<readonly [held: readonly string[], status: number]> {
     for (const close of open.splice(0)) close();
-    await eventually(async () => (await held()).length === 0, { what: 'nothing held' }).catch(
-      () => undefined,
-    );
-    expect(await held()).toEqual([]);
-    expect(await anothersStatus()).toBe(403);
-  });
+    await eventually(async () => (await held()).length === 0).catch(() => undefined);
+    return [await held(), await anothersStatus()];
+  }
 
   function session(identity: 'anonymous' | 'admin'): ClientHttp2Session {
     const { ca, cert, key } = plane.server.credentials();
@@ -89,6 +87,7 @@ describe('clients that leave', () => {
       }
       await new Promise<void>((resolve) => h2.close(resolve));
     }
+    expect(await outcome()).toEqual([[], 403]);
   });
 
   test.each([
@@ -109,5 +108,6 @@ describe('clients that leave', () => {
       });
       await Promise.all(left);
     }
+    expect(await outcome()).toEqual([[], 403]);
   });
 });

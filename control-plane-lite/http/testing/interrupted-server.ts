@@ -2,12 +2,12 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { systemClock } from '#api/kit/clock.ts';
+import { type Clock, systemClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
-import { createMetricsRegistry } from '#api/kit/metrics.ts';
+import { createMetricsRegistry, type MetricsRegistry } from '#api/kit/metrics.ts';
 import { StatusError } from '#api/meta/status-error.ts';
 import { VOCABULARIES } from '#api/vocabulary.ts';
-import type { ApiRequest, ApiResponse } from '../contract.ts';
+import type { ApiRequest, ApiResponse, Handler } from '../contract.ts';
 import type { Exchange } from '../exchange.ts';
 import { createListener } from '../listener.ts';
 import { createPipeline } from '../pipeline.ts';
@@ -34,7 +34,7 @@ export interface InterruptedServer extends AsyncDisposable {
   readonly clients: LeavingClients;
   held(): Held;
   /** Resolves when the server has seen that the client of the newest request is gone. */
-  left(): Promise<void>;
+  readonly left: () => Promise<void>;
   /** Ends the time of the request. False: it has no such time, or not any more. */
   timeOut(): boolean;
   abortAll(): void;
@@ -83,7 +83,8 @@ function startTarget({ step }: Interruptions): Promise<Server> {
     const answered = (async () => {
       await step('target.answer', () => undefined);
       if (message.url === '/denied') {
-        return void socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
+        socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno');
+        return;
       }
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n');
       await step('target.stream', () => undefined);
@@ -128,6 +129,36 @@ async function handle(deps: HandlerDeps, request: ApiRequest): Promise<ApiRespon
   });
 }
 
+interface DepsOptions {
+  readonly recording: (by: 1 | -1) => void;
+  readonly handler: Handler;
+}
+
+function createDeps(
+  clock: Clock,
+  registry: MetricsRegistry,
+  { recording, handler }: DepsOptions,
+): ApiServerDeps {
+  const user = { name: 'jane', groups: [], extra: {} };
+  return {
+    clock,
+    log: silentLogger,
+    vocabulary: VOCABULARIES.plat,
+    registry,
+    authenticate: () => ({ kind: 'user', user }),
+    authorize: () => ({ effect: 'allow', reason: '' }),
+    impersonate: (request) => request.user,
+    routes: [{ path: '/version', methods: ['GET'], handler: () => jsonAnswer({ minor: '24' }) }],
+    resources: handler,
+    audit: {
+      begin() {
+        recording(1);
+        return { started: () => undefined, complete: () => recording(-1) };
+      },
+    },
+  };
+}
+
 /** @param ca PEM of who signed the certificate */
 export async function startInterruptedServer(
   certificate: TestCertificate,
@@ -139,25 +170,11 @@ export async function startInterruptedServer(
   const target = await startTarget(interruptions);
   let records = 0;
   let watches = 0;
-  const user = { name: 'jane', groups: [], extra: {} };
-  const deps: ApiServerDeps = {
-    clock,
-    log: silentLogger,
-    vocabulary: VOCABULARIES.plat,
-    registry,
-    authenticate: () => ({ kind: 'user', user }),
-    authorize: () => ({ effect: 'allow', reason: '' }),
-    impersonate: (request) => request.user,
-    routes: [{ path: '/version', methods: ['GET'], handler: () => jsonAnswer({ minor: '24' }) }],
-    resources: (request) =>
+  const deps = createDeps(clock, registry, {
+    recording: (by) => void (records += by),
+    handler: (request) =>
       handle({ interruptions, watching: (by) => void (watches += by), targetPort: portOf(target) }, request),
-    audit: {
-      begin() {
-        records += 1;
-        return { started: () => undefined, complete: () => void (records -= 1) };
-      },
-    },
-  };
+  });
   const options: ApiServerOptions = { inFlight: { readOnly: 1, mutating: 1 }, streams: { partingMs: 5 } };
   const parts = pipelineParts(deps, options);
   const pipeline = createPipeline(interruptions.wrap(parts), {

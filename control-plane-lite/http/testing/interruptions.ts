@@ -25,7 +25,7 @@ export interface Interruption {
   readonly step: string;
   readonly when: When;
   /** What happens to the request then. */
-  act(): Promise<unknown>;
+  readonly act: () => Promise<unknown>;
 }
 
 export interface Interruptions {
@@ -34,25 +34,25 @@ export interface Interruptions {
   /** Steps of the requests since the last plan, in their order. */
   readonly reached: readonly string[];
   /** Does a step, which the plan may interrupt. */
-  step<T>(name: string, call: () => T | Promise<T>): T | Promise<T>;
+  readonly step: <T>(name: string, call: () => T | Promise<T>) => T | Promise<T>;
   /** The same parts, of which each step can be interrupted. */
   wrap<Parts extends object>(parts: Parts): Parts;
 }
 
-function stepNames(parts: object): readonly string[] {
-  return Object.entries(parts).flatMap(([name, part]): readonly string[] => {
-    if (NO_STEPS.has(name)) return [];
+/** Names of the steps that the parts have. */
+export function stepsOf(parts: object): readonly string[] {
+  const names = Object.keys(parts).flatMap((name): readonly string[] => {
+    const part: unknown = NO_STEPS.has(name) ? undefined : Reflect.get(parts, name);
     if (typeof part === 'function') return [name];
-    if (typeof part !== 'object' || part === null) return [];
-    return Object.entries(part)
-      .filter(([, member]) => typeof member === 'function')
-      .map(([member]) => `${name}.${member}`);
+    if (!isObject(part)) return [];
+    return Object.keys(part)
+      .filter((member) => typeof Reflect.get(part, member) === 'function')
+      .map((member) => `${name}.${member}`);
   });
+  return names.filter((name) => !NO_STEPS.has(name));
 }
 
-/** Names of the steps that the parts have. */
-export const stepsOf = (parts: object): readonly string[] =>
-  stepNames(parts).filter((name) => !NO_STEPS.has(name));
+const isObject = (part: unknown): part is object => typeof part === 'object' && part !== null;
 
 export function createInterruptions(): Interruptions {
   let planned: Interruption | undefined;
@@ -111,8 +111,7 @@ export function createInterruptions(): Interruptions {
           const part: unknown = Reflect.get(target, key);
           const name = String(key);
           if (steps.has(name)) return wrapMember(name, part, target);
-          const isObject = typeof part === 'object' && part !== null && !NO_STEPS.has(name);
-          return isObject ? within(name, part) : part;
+          return isObject(part) && !NO_STEPS.has(name) ? within(name, part) : part;
         },
       });
     },
