@@ -1,5 +1,5 @@
-/** DenyServiceExternalIPs: services get no external addresses that they did not have. Whoever may write a service could
- *  otherwise take over traffic to any address (CVE-2020-8554). Source: upstream's plugin, release 1.24. */
+/** DenyServiceExternalIPs: services get no external addresses that they did not have. A client that may write services
+ *  could otherwise take over traffic to any address (CVE-2020-8554). Source: upstream's plugin, release 1.24. */
 import type { Service } from '#api/schema/gen/core-v1.ts';
 import type { ApiObject } from '../resources/contract.ts';
 import { typed } from '../resources/view.ts';

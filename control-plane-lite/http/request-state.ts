@@ -130,7 +130,7 @@ export class RequestState implements ApiRequest {
   }
 
   noteBody(value: unknown): void {
-    // Now: whoever works with the value may change it.
+    // At once: the handler may change the value.
     if (this.wantsBody) this.bodyJson = JSON.stringify(value);
   }
 

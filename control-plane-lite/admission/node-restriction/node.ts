@@ -15,7 +15,7 @@ import { refusal } from '../refusal.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-/** What the server sets or checks itself, whoever asks. */
+/** What the server sets or checks itself, for every client. */
 const SERVERS_OWN: readonly (keyof ObjectMeta)[] = [
   'name',
   'namespace',
