@@ -39,10 +39,10 @@ function completeStruct(plan: StructPlan, value: JsonObject): JsonObject {
       continue;
     }
     if (typeof given !== 'object') continue;
-    const completed = complete(member.value, given);
-    if (completed === given) continue;
+    const full = complete(member.value, given);
+    if (full === given) continue;
     changed ??= { ...value };
-    changed[name] = completed;
+    changed[name] = full;
   }
   for (const member of plan.present) {
     const given = (changed ?? value)[member.name];
@@ -69,10 +69,10 @@ function completeList(element: ValuePlan, items: readonly unknown[]): readonly u
   let changed: unknown[] | undefined;
   for (let index = 0; index < items.length; index += 1) {
     const item = items[index];
-    const completed = complete(element, item);
-    if (completed === item) continue;
+    const full = complete(element, item);
+    if (full === item) continue;
     changed ??= [...items];
-    changed[index] = completed;
+    changed[index] = full;
   }
   return changed ?? items;
 }
@@ -82,9 +82,9 @@ function completeMap(element: ValuePlan, map: JsonObject): JsonObject {
   const result: Record<string, unknown> = {};
   let changed = false;
   for (const key of Object.keys(map)) {
-    const completed = complete(element, map[key]);
-    changed ||= completed !== map[key];
-    setMember(result, key, completed);
+    const full = complete(element, map[key]);
+    changed ||= full !== map[key];
+    setMember(result, key, full);
   }
   return changed ? result : map;
 }

@@ -283,9 +283,7 @@ export function decode<T>(typeRef: string, value: unknown, options: DecodeOption
     decoder = new Decoder(options, true);
     decoded = decoder.decode(plan, value);
   }
+  decoded ??= zeroValue(plan, options.emptyFields === 'canonical');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `gen/` and the decoder come from one table
-  return {
-    value: (decoded ?? zeroValue(plan, options.emptyFields === 'canonical')) as T,
-    errors: decoder.errors,
-  };
+  return { value: decoded as T, errors: decoder.errors };
 }

@@ -38,7 +38,7 @@ interface Specified {
 /** The object with the zero values that upstream's types print, or without them. */
 function rewritten(object: Body, printed: boolean): object {
   const { template, ...rest } = object.spec as unknown as Specified;
-  const containers = template.spec.containers.map(({ resources: _, ...container }) => ({
+  const containers = template.spec.containers.map(({ resources: _resources, ...container }) => ({
     ...container,
     ...(printed ? { resources: {}, env: [], volumeMounts: null } : {}),
   }));

@@ -2,11 +2,10 @@
  *  For every kind, in every encoding, with the zero values that upstream's types print and without them. */
 
 import { describe, expect, test } from 'vitest';
-import type { TypeMeta } from '#api/codec/api-protobuf/envelope.ts';
 import { formatYaml } from '#api/codec/yaml.ts';
 import { printedForm } from '#api/schema/printed.ts';
 import { samples, settled } from './kinds.ts';
-import { type Body, type Json, MERGE, usePlane } from './support.ts';
+import { type Json, MERGE, usePlane } from './support.ts';
 
 const isEmpty = (value: unknown): boolean =>
   value === null || (typeof value === 'object' && Object.keys(value).length === 0);
@@ -42,7 +41,7 @@ describe.each(['kubernetes', 'plat'] as const)('written back (%s)', (words) => {
     const live = await settled(plane, one, kind);
     const meta = { kind, apiVersion };
     const printed = { ...(printedForm(typeRef, live, plane.words) as Json), ...meta };
-    const bytes = plane.protobuf.encode({ ...live, ...meta } as Json & TypeMeta);
+    const bytes = plane.protobuf.encode({ ...live, ...meta });
     const bodies: readonly (readonly [string, string, unknown, string])[] = [
       ['printed', 'PUT', printed, 'application/json'],
       ['printed as YAML', 'PUT', Buffer.from(formatYaml(printed)), 'application/yaml'],
@@ -51,7 +50,7 @@ describe.each(['kubernetes', 'plat'] as const)('written back (%s)', (words) => {
       ['a patch', 'PATCH', printed, MERGE],
     ];
     for (const [name, method, body, type] of bodies) {
-      const { status, body: answer } = await plane.call(method, one, body as Body, { type });
+      const { status, body: answer } = await plane.call(method, one, body, { type });
       expect({ name, status, message: type.includes('json') ? answer.message : undefined }).toEqual({
         name,
         status: 200,
