@@ -45,7 +45,7 @@ async function removeMembership(file: string): Promise<void> {
   const names = await certificateFiles.list(folder);
   // Beside the authority are the certificates that it signed.
   const stored = basename(file) === 'cluster-ca.crt' ? names.filter(isStored) : [];
-  for (const name of [...stored, ...names.filter((name) => name === basename(file))]) {
+  for (const name of [...stored, ...names.filter((each) => each === basename(file))]) {
     await certificateFiles.remove(join(folder, name));
   }
   if (stored.length > 0) await rmdir(folder).catch(() => undefined);

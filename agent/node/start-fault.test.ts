@@ -3,7 +3,9 @@ import { SocketInUseError } from '#api/kit/unix-socket.ts';
 import { listenAt, listenOn, rootDirFault } from './start-fault.ts';
 
 const coded = (code: string): Error => Object.assign(new Error(code), { code });
-const fail = (error: Error) => () => Promise.reject(error);
+const fail = (reason: Error) => async (): Promise<never> => {
+  throw reason;
+};
 const place = { portFlag: '--p', addressFlag: '--a', address: '::1', port: 80 };
 
 test.each([

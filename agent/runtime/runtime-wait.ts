@@ -29,7 +29,7 @@ export function followConnection(
   const begin = (): void => {
     const begun = waits.begin(`${what} ${connection.endpoint}`);
     wait = begun;
-    void socketFault(parseEndpoint(connection.endpoint)).then(begun.because);
+    void socketFault(parseEndpoint(connection.endpoint)).then((reason) => begun.because(reason));
   };
   const onState = (state: ReturnType<CriConnection['state']>): void => {
     if (state === 'away') return begin();

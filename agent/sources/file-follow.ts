@@ -28,7 +28,7 @@ export interface Watching {
 
 export function createWatching(deps: {
   readonly log: Logger;
-  readonly waits?: Pick<Waits, 'begin'>;
+  readonly waits?: Pick<Waits, 'begin'> | undefined;
   readonly path: string;
   readonly watchPath: WatchPath;
   readonly onChange: (change: PathChange) => void;

@@ -71,13 +71,8 @@ function createFileRun(
   );
   const requests: Requests = { scan: true, self: false, paths: new Set() };
   const publish = createPublisher(sink, path, clock.monotonic() + 2 * graceMs);
-  const watching = createWatching({
-    log,
-    path,
-    ...(deps.waits === undefined ? {} : { waits: deps.waits }),
-    watchPath: deps.watchPath ?? watchPath,
-    onChange,
-  });
+  const { waits, watchPath: watch = watchPath } = deps;
+  const watching = createWatching({ log, path, waits, watchPath: watch, onChange });
   let rescanAtMs = 0;
 
   function onChange(change: PathChange): void {
