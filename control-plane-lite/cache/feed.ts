@@ -2,6 +2,7 @@
  *  was; if history no longer reaches there, reads everything again. Holds no objects: a target does. */
 import type { Backoff } from '#api/kit/backoff.ts';
 import { asError, type Clock } from '#api/kit/clock.ts';
+import { describeError } from '#api/kit/error-chain.ts';
 import type { Logger } from '#api/kit/logger.ts';
 import { createLoop } from '#api/kit/loop.ts';
 import type { Wait, Waits } from '#api/kit/waits.ts';
@@ -214,7 +215,7 @@ export function createFeed(deps: FeedDeps, options: FeedOptions, target: FeedTar
       } catch (thrown) {
         if (signal.aborted) return undefined;
         const delayMs = backoff.fail(KEY, clock.now());
-        wait?.because(asError(thrown).message);
+        wait?.because(describeError(asError(thrown)));
         // Once is enough where the wait is shown.
         if (waits === undefined) log.warn({ err: asError(thrown), delayMs }, 'Store could not be followed');
         else log.debug({ err: asError(thrown), delayMs }, 'Store could not be followed');

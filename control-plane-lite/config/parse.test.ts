@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ConfigError, configWarnings, createParser, parseConfig } from './parse.ts';
+import { ConfigError, configWarnings, createParser, describeProblem, parseConfig } from './parse.ts';
 import { SETTINGS } from './settings.ts';
 
 describe('parseConfig', () => {
@@ -76,5 +76,41 @@ describe('parseConfig', () => {
   test('helps with every flag', async () => {
     const help = await createParser([]).getHelp();
     for (const { flag } of Object.values(SETTINGS)) expect(help).toContain(`-${flag}`);
+  });
+});
+
+describe('what nobody knows is told with what was probably meant', () => {
+  test.each<[readonly string[], readonly string[]]>([
+    [['--secure-prt', '1'], ['--secure-prt: there is no such flag; did you mean --secure-port?']],
+    [
+      ['--data-dirr=/x', '--nothing-like-it'],
+      [
+        '--data-dirr: there is no such flag; did you mean --data-dir?',
+        '--nothing-like-it: there is no such flag',
+      ],
+    ],
+    [['bakup', 'file'], ['"bakup": there is no such command; did you mean backup?']],
+  ])('%j', (argv, expected) => {
+    const parse = (): object => parseConfig(argv);
+    expect(parse).toThrow(expect.objectContaining({ name: 'ConfigError' }));
+    try {
+      parse();
+    } catch (thrown) {
+      expect((thrown as ConfigError).problems).toEqual(expect.arrayContaining([...expected]));
+    }
+  });
+
+  test('every flag with a letter less is found again', () => {
+    for (const { flag } of Object.values(SETTINGS).filter((setting) => setting.flag.length > 3)) {
+      const typo = flag.slice(0, -1);
+      const [told = ''] = describeProblem(`Unknown argument: ${typo}`, [`--${typo}`]);
+      expect(told).toMatch(/did you mean --/);
+    }
+  });
+
+  test('other words of the parser stay', () => {
+    expect(describeProblem('Not enough arguments following: a', ['--a'])).toEqual([
+      'Not enough arguments following: a',
+    ]);
   });
 });

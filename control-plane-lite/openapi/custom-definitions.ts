@@ -58,13 +58,13 @@ function schemaIn2(schema: unknown, vocabulary: Vocabulary): SchemaObject {
   const prefix = vocabulary.schemaExtensionPrefix;
   const plain = Object.entries(schema).filter(([name]) => KEPT.has(name) || name.startsWith('x-'));
   const { required: _, ...kept }: Record<string, unknown> = Object.fromEntries(plain);
-  // There is no null there: what may be null may be anything.
-  if (isNullable(schema) || schema[`${prefix}int-or-string`] === true) {
+  // There is no null there: what may be null may be anything. So may what keeps members that nobody knows: clients hold
+  // what has a type to the members that are named.
+  const isAnything = (['int-or-string', 'preserve-unknown-fields'] as const).some(
+    (mark) => schema[`${prefix}${mark}`] === true,
+  );
+  if (isNullable(schema) || isAnything) {
     delete kept['type'];
-    return kept;
-  }
-  if (schema[`${prefix}preserve-unknown-fields`] === true) {
-    if (kept['type'] === 'array') delete kept['type'];
     return kept;
   }
   const { items, properties, additionalProperties } = schema;

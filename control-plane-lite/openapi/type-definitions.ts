@@ -169,16 +169,17 @@ function structSchema(name: TypeName, context: SchemaContext): SchemaObject {
   };
 }
 
-/** Members that every kind has. */
+/** Members that every kind has. Their descriptions begin as upstream's do: tools and tests look for it. */
 export const TYPE_META: SchemaObject = {
   apiVersion: {
     type: 'string',
     description:
-      'Group and version of the API that this object is written in. Must be one that the server has.',
+      'APIVersion defines the group and version of the API that this object is written in. Must be one that the server has.',
   },
   kind: {
     type: 'string',
-    description: 'What this object is, in CamelCase. The path of a request decides it; it cannot be changed.',
+    description:
+      'Kind defines what this object is, in CamelCase. The path of a request decides it; it cannot be changed.',
   },
 };
 

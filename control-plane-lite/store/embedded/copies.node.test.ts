@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import {
   closeSync,
   existsSync,
+  mkdirSync,
   mkdtempSync,
   openSync,
   readdirSync,
@@ -224,5 +225,70 @@ describe('restoreStore', () => {
     expect(existsSync(join(dir, 'store.db'))).toBe(false);
     await restoreStore(target, dir);
     expect((await (await open()).range('/')).items).toHaveLength(5);
+  });
+});
+
+describe('the keys of a server', () => {
+  const keysIn = (place: string): Readonly<Record<string, string>> =>
+    Object.fromEntries(readdirSync(place).map((name) => [name, readFileSync(join(place, name), 'latin1')]));
+  let keysDir: string;
+  beforeEach(async () => {
+    keysDir = join(root, 'pki');
+    mkdirSync(keysDir, { mode: 0o700 });
+    writeFileSync(join(keysDir, 'ca.key'), 'SECRET-OF-THE-AUTHORITY', { mode: 0o600 });
+    writeFileSync(join(keysDir, 'ca.crt'), 'certificate');
+    const store = await open();
+    await fill(store, 10);
+  });
+  const elsewhere = (): { readonly dir: string; readonly keysDir: string } => ({
+    dir: join(root, 'new', 'store'),
+    keysDir: join(root, 'new', 'pki'),
+  });
+
+  test('are in a backup, which only its owner may read, and come back on an empty machine', async () => {
+    await backupStore(dir, target, { keysDir });
+    expect(statSync(target).mode & 0o777).toBe(0o600);
+    const there = elsewhere();
+    await restoreStore(target, there.dir, { keysDir: there.keysDir });
+    expect(keysIn(there.keysDir)).toEqual(keysIn(keysDir));
+    expect(statSync(there.keysDir).mode & 0o777).toBe(0o700);
+    for (const name of readdirSync(there.keysDir)) {
+      expect(statSync(join(there.keysDir, name)).mode & 0o777).toBe(0o600);
+    }
+    // The store itself has none of it.
+    expect(readFileSync(join(there.dir, 'store.db'), 'latin1')).not.toContain('SECRET-OF-THE-AUTHORITY');
+    dir = there.dir;
+    expect((await (await open()).range('/fill/', { limit: 100 })).items).toHaveLength(10);
+  });
+
+  test('are in no backup that was to have none, and are left alone where they were to be', async () => {
+    await backupStore(dir, target);
+    expect(readFileSync(target, 'latin1')).not.toContain('SECRET-OF-THE-AUTHORITY');
+    const there = elsewhere();
+    await restoreStore(target, there.dir, { keysDir: there.keysDir });
+    expect(existsSync(there.keysDir)).toBe(false);
+    const full = join(root, 'full.db');
+    await backupStore(dir, full, { keysDir });
+    await restoreStore(full, there.dir, { force: true });
+    expect(existsSync(there.keysDir)).toBe(false);
+  });
+
+  test('replace others only by force, which keeps those beside', async () => {
+    await backupStore(dir, target, { keysDir });
+    const there = elsewhere();
+    mkdirSync(there.keysDir, { recursive: true });
+    writeFileSync(join(there.keysDir, 'ca.key'), 'other');
+    const refused = await failure(restoreStore(target, there.dir, { keysDir: there.keysDir }));
+    expect(refused.message).toContain('--force');
+    expect(keysIn(there.keysDir)).toEqual({ 'ca.key': 'other' });
+    await restoreStore(target, there.dir, { keysDir: there.keysDir, force: true });
+    expect(keysIn(there.keysDir)).toEqual(keysIn(keysDir));
+    expect(keysIn(`${there.keysDir}.replaced`)).toEqual({ 'ca.key': 'other' });
+  });
+
+  test('a store that is there is replaced with a flag that the message names', async () => {
+    await backupStore(dir, target);
+    for (const store of opened) await store.close();
+    expect((await failure(restoreStore(target, dir))).message).toContain('--force');
   });
 });
