@@ -31,6 +31,9 @@ const router = createRouter(
   ['/', '/openapi/v3', '/healthz'].map((path) => ({ ...route, path, below: true })) as never,
 );
 
+const DOMAIN = 'example.com';
+const BEARER = `base64url.bearer.authorization.${DOMAIN}.`;
+
 export const PLANE_DRIVERS: readonly Driver[] = [
   {
     name: 'certificate requests',
@@ -125,9 +128,9 @@ export const PLANE_DRIVERS: readonly Driver[] = [
   {
     name: 'subprotocols',
     covers: [],
-    run: (text) => readSubprotocols(text, 'k8s.io'),
-    pumps: ['base64url.bearer.authorization.k8s.io.YQ,', 'a,'],
-    frames: [['base64url.bearer.authorization.k8s.io.', '']],
+    run: (text) => readSubprotocols(text, DOMAIN),
+    pumps: [`${BEARER}YQ,`, 'a,'],
+    frames: [[BEARER, '']],
     fairNs: 400,
   },
   {

@@ -35,7 +35,7 @@ export function longAsks(words: Vocabulary, namespace: string): ReadonlyMap<stri
   const pods = `/api/v1/namespaces/${namespace}/pods?dryRun=All`;
   const reviews = `/apis/authorization.${words.apiGroupDomain}/v1/selfsubjectaccessreviews`;
   const requests = `/apis/certificates.${words.apiGroupDomain}/v1/certificatesigningrequests?dryRun=All`;
-  const object = (members: string): string => `{"metadata":{"name":"long"},${members}}`;
+  const object = (rest: string): string => `{"metadata":{"name":"long"},${rest}}`;
   const text = (value: string): string => object(`"data":{"a":"${value}"}`);
   const token = (claims: string): Ask =>
     get('/api/v1/pods', 'Authorization', `Bearer ${base64('{"alg":"ES256"}')}.${base64(claims)}.AAAA`);
