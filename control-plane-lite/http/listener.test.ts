@@ -49,6 +49,11 @@ function readUntil(socket: Socket, part: string): Promise<string> {
   });
 }
 
+/** Time for what should not happen. */
+async function readTurns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
 describe('createListener', () => {
   test.each(['http/1.1', 'h2'])(
     'passes client certificates and their chain on, over %s',
@@ -307,6 +312,65 @@ describe('createListener', () => {
     const others = await connectIdle(server, '127.0.0.3', 4);
     expect([countOpen(sockets), countOpen(others)]).toEqual([4, 4]);
     for (const socket of [...sockets, ...others]) socket.destroy();
+  });
+
+  test.each(['http/1.1', 'h2'])('ends idle connections of %s that have to leave, whole', async (alpn) => {
+    await using server = await startTestServer({
+      certificate,
+      options: { maxConnections: 4, maxConnectionsPerAddress: 2 },
+    });
+    const idle: TLSSocket[] = [];
+    for (let count = 0; count < 6; count += 1) {
+      const socket = await open(server, { ALPNProtocols: [alpn] });
+      idle.push(socket);
+      if (alpn !== 'h2') continue;
+      const session = connectHttp2(server.url, { createConnection: () => socket });
+      session.on('error', () => undefined);
+      await once(session, 'remoteSettings');
+    }
+    await eventually(() => countOpen(idle) === 2);
+    expect(idle.map((socket) => socket.closed)).toEqual([true, true, true, true, false, false]);
+    await server.server.close({ drainMs: 1000 });
+  });
+
+  test('works on requests of a connection of HTTP/1.1 one after the other', async () => {
+    const answers: ((answer: ApiResponse) => void)[] = [];
+    await using server = await startTestServer({
+      certificate,
+      resources: () => new Promise((resolve) => void answers.push(resolve)),
+    });
+    const ask = (name: string): string => `GET /api/v1/nodes/${name} HTTP/1.1\r\nHost: x\r\n\r\n`;
+    const socket = await open(server);
+    socket.write(ask('first') + ask('second') + ask('third'));
+    await eventually(() => answers.length === 1);
+    await readTurns();
+    expect([answers.length, server.server.activeRequests]).toEqual([1, 1]);
+    answers[0]?.(jsonAnswer('first'));
+    await readUntil(socket, 'first');
+    await eventually(() => answers.length === 2);
+    // The third is never begun, and nothing of the second stays.
+    socket.destroy();
+    await eventually(() => server.server.activeRequests === 0);
+    await readTurns();
+    expect(answers).toHaveLength(2);
+  });
+
+  test('lets as many wait as there may be streams, and no other protocol', async () => {
+    await using server = await startTestServer({
+      certificate,
+      options: { maxStreams: 10 },
+      resources: () => new Promise(() => undefined),
+    });
+    const ask = 'GET /api/v1/nodes/a HTTP/1.1\r\nHost: x\r\n\r\n';
+    const patient = await open(server);
+    patient.write(ask.repeat(11));
+    const greedy = await open(server);
+    greedy.write(ask.repeat(12));
+    const changing = await open(server);
+    changing.write(`${ask}GET /x HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`);
+    expect([await readToEnd(greedy), await readToEnd(changing)]).toEqual(['', '']);
+    expect(patient.closed).toBe(false);
+    patient.destroy();
   });
 
   test('limits the streams of a connection', async () => {

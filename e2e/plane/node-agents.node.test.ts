@@ -312,9 +312,13 @@ describe('a proxied request', () => {
       response.end();
     };
     const masters = { 'impersonate-user': 'ada', 'impersonate-group': 'system:masters' };
-    const reply = await plane.get('/api/v1/nodes/n1/proxy/x', { ...masters, 'x-remote-user': 'bob' });
+    const reply = await plane.get('/api/v1/nodes/n1/proxy/x', {
+      ...masters,
+      'x-remote-user': 'bob',
+      origin: 'https://page.example',
+    });
     expect(reply.status).toBe(200);
-    expect(seen.filter((name) => /^(?:authorization|impersonate-|x-remote-)/.test(name))).toEqual([]);
+    expect(seen.filter((name) => /^(?:authorization|origin|impersonate-|x-remote-)/.test(name))).toEqual([]);
     expect(seen).toContain('x-forwarded-uri');
   });
 });
