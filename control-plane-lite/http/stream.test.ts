@@ -317,7 +317,7 @@ describe('a WebSocket of a page', () => {
       return () => undefined;
     },
   });
-  const token = `base64url.bearer.authorization.plat.io.${Buffer.from('jane').toString('base64url')}`;
+  const token = `base64url.bearer.authorization.${VOCABULARIES.plat.apiGroupDomain}.${Buffer.from('jane').toString('base64url')}`;
   const jane = ca.issue('jane');
   const FOREIGN: readonly string[] = [
     'https://evil.example',

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { connect, TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { createAuthority } from '#api/pki/certificate.ts';
+import { PORT_FORWARD_TUNNEL, REMOTE_COMMAND_V4, REMOTE_COMMAND_V5 } from '#api/vocabulary.ts';
 import { agentCertificate } from './agent-certificate.ts';
 import { type Reply, usePlane } from './support.ts';
 
@@ -212,10 +213,10 @@ describe('a stream', () => {
   const offering = (protocol: string): string => `${key}Sec-WebSocket-Protocol: ${protocol}\r\n`;
   const CLIENTS: Readonly<Record<string, readonly [protocol: string, headers: string]>> = {
     SPDY: ['SPDY/3.1', ''],
-    WebSocket: ['websocket', offering('v4.channel.k8s.io')],
+    WebSocket: ['websocket', offering(REMOTE_COMMAND_V4)],
     'WebSocket of the newest version': [
       'websocket',
-      offering('v5.channel.k8s.io, SPDY/3.1+portforward.k8s.io'),
+      offering(`${REMOTE_COMMAND_V5}, ${PORT_FORWARD_TUNNEL}`),
     ],
   };
 
@@ -247,7 +248,7 @@ describe('a stream', () => {
       'opens no stream',
       (socket: Duplex) =>
         socket.write(
-          'HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: v4.channel.k8s.io\r\n\r\n',
+          `HTTP/1.1 101 X\r\nConnection: Upgrade\r\nUpgrade: SPDY/3.1\r\nX-Stream-Protocol-Version: ${REMOTE_COMMAND_V4}\r\n\r\n`,
         ),
     ],
   ])('whose client leaves an agent that %s ends there as well', async (_name, begin) => {

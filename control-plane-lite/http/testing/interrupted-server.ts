@@ -124,7 +124,7 @@ async function handle(deps: HandlerDeps, request: ApiRequest): Promise<ApiRespon
   if (info.subresource !== 'proxy') return jsonAnswer({});
   return proxyRequest(request, {
     target: { host: '127.0.0.1', port: deps.targetPort, path: `/${info.name}` },
-    domain: 'plat.io',
+    domain: VOCABULARIES.plat.apiGroupDomain,
     remoteAddress: '',
   });
 }
