@@ -92,7 +92,11 @@ export function weaknessesOf(driver: Driver): readonly string[] {
         ms = leastMs(work);
         const steep =
           nsPerCharacter({ length, ms }) > fairNs
-            ? findSteepGrowth(prepare, { from: 512, to: Math.min(longest, MEDIUM) })
+            ? findSteepGrowth(prepare, {
+                from: 512,
+                to: Math.min(longest, MEDIUM),
+                fastNs: Math.max(200, fairNs),
+              })
             : undefined;
         if (steep !== undefined) weak.push(`${what}: ${steep}`);
       }
@@ -105,6 +109,10 @@ export function weaknessesOf(driver: Driver): readonly string[] {
     (long) => nsPerCharacter({ length: long, ms: leastMs(worst.prepare(long), 1) }) <= fairNs,
   );
   if (isFair) return [];
-  const steep = findSteepGrowth(worst.prepare, { from: 4096, to: longest });
+  const steep = findSteepGrowth(worst.prepare, {
+    from: 4096,
+    to: longest,
+    fastNs: Math.max(200, fairNs),
+  });
   return steep === undefined ? [] : [`${worst.what}: ${steep}`];
 }

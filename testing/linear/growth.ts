@@ -12,7 +12,7 @@ export interface GrowthOptions {
   readonly fastNs?: number;
 }
 
-const FAST_NS = 30;
+const FAST_NS = 200;
 
 /** As much as the API server reads of a body. */
 export const LONGEST: number = 3 * 1024 * 1024;

@@ -19,9 +19,13 @@ const SUSPECT_NS = 40;
 const runOf =
   (pattern: RegExp, text: string): (() => unknown) =>
   () => {
-    if (pattern.global) return text.replaceAll(pattern, '');
     pattern.lastIndex = 0;
-    return pattern.exec(text);
+    if (!pattern.global) return pattern.exec(text);
+    // Each match, without a result that the collector would have to carry about.
+    for (let last = -1; pattern.test(text); last = pattern.lastIndex) {
+      if (pattern.lastIndex === last) pattern.lastIndex += 1;
+    }
+    return undefined;
   };
 
 const show = (attack: Attack, fault: string): string =>
