@@ -85,7 +85,7 @@ describe('the end of a server', () => {
     const dir = await createTempDir('na-end-');
     const base = ['--data-dir', dir.path, '--bind-address=127.0.0.1', '--secure-port=0'];
     const server = await startServer(
-      parseConfig([...base, '--authorization-mode=AlwaysAllow', ...flags]),
+      parseConfig([...base, '--authorization-mode=AlwaysAllow', '--anonymous-auth=true', ...flags]),
       silentLogger,
     );
     const agent = new Agent({ connect: { rejectUnauthorized: false }, allowH2: false });
