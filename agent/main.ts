@@ -75,6 +75,7 @@ async function runLocked(
   await applyProcessLimits(config, log);
   const base = await createBase(config, origins, node, log);
   await using held = new AsyncDisposableStack();
+  held.defer(() => base.waits.close());
   held.use(await showInstance(base.settings.owner.instance, log));
   const runtimeSide = await createRuntimeSide(base);
   await runParts(base, runtimeSide, stop, async () => {

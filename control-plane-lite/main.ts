@@ -47,6 +47,7 @@ export async function startServer(config: ServerConfig, log: Logger): Promise<Ru
   const waits = createWaits({ clock: systemClock, log });
   await waits.during(`data directory ${config.dataDir}`, makeDataDir(config.dataDir));
   await using undo = new AsyncDisposableStack();
+  undo.defer(() => waits.close());
   const store = undo.adopt(
     await waits.during(
       storeName(config),

@@ -91,6 +91,19 @@ describe('waits', () => {
     await expect(waits.during('more', Promise.resolve(1))).resolves.toBe(1);
   });
 
+  test('ends with the program, without a word and without a timer', async () => {
+    const { clock, lines, waits } = setUp();
+    const early = waits.begin('a');
+    await clock.advance(6000);
+    const late = waits.begin('b');
+    waits.close();
+    waits.begin('c');
+    early.end();
+    late.because('why');
+    await clock.advance(60_000);
+    expect([lines.length, waits.lasting()]).toEqual([1, []]);
+  });
+
   test('the oldest comes first', async () => {
     const { clock, waits } = setUp();
     waits.begin('a');

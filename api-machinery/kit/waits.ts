@@ -31,6 +31,8 @@ export interface Waits {
   lasting(): readonly LastingWait[];
   /** Called whenever the list may be another. @returns a function that ends this */
   onChange(listener: () => void): () => void;
+  /** Forgets all waits without a word: the program ends. None begins any more. */
+  close(): void;
 }
 
 /** Waits are worth a word after this, in ms. */
@@ -51,6 +53,7 @@ export function createWaits({ clock, log }: { readonly clock: Clock; readonly lo
   const entries = new Map<string, Entry>();
   const listeners = createListeners('waits that last');
   const changed = (): void => listeners.notify();
+  let closed = false;
 
   /** Once, or twice where the reason is known only later. */
   function warn(entry: Entry): void {
@@ -68,13 +71,14 @@ export function createWaits({ clock, log }: { readonly clock: Clock; readonly lo
   function resolve(entry: Entry): void {
     entry.timer.cancel();
     entries.delete(entry.what);
-    if (!entry.lasts) return;
+    if (!entry.lasts || closed) return;
     const seconds = Math.round((clock.monotonic() - entry.startMs) / 100) / 10;
     if (!entry.logged) log.info({ waitingFor: entry.what, afterSeconds: seconds }, 'Wait resolved');
     changed();
   }
 
   function begin(what: string, why = '', { logged = false } = {}): Wait {
+    if (closed) return { because: () => undefined, end: () => undefined };
     let entry = entries.get(what);
     if (entry === undefined) {
       const fresh: Entry = {
@@ -126,6 +130,12 @@ export function createWaits({ clock, log }: { readonly clock: Clock; readonly lo
         .filter((entry) => entry.lasts)
         .map(({ what, sinceMs, why }) => ({ what, sinceMs, why })),
     onChange: (listener) => listeners.add(listener),
+    close() {
+      closed = true;
+      for (const { timer } of entries.values()) timer.cancel();
+      entries.clear();
+      listeners.clear();
+    },
   };
 }
 
