@@ -9,8 +9,15 @@ describe('copyProgram', () => {
     await using dir = await createTempDir();
     const installed = join(dir.path, 'installed');
     await mkdir(join(installed, 'dist'), { recursive: true });
+    await mkdir(join(installed, 'docs'));
     await mkdir(join(installed, 'packaging', 'systemd'), { recursive: true });
-    const texts = ['dist/nodeagent.js', 'packaging/config.yaml', 'packaging/systemd/x.service'];
+    const texts = [
+      'dist/nodeagent.js',
+      'packaging/config.yaml',
+      'packaging/systemd/x.service',
+      'docs/flags.md',
+      'docs/joining.md',
+    ];
     for (const file of [...texts, 'package.json', 'LICENSE']) await writeFile(join(installed, file), file);
     const target = join(dir.path, 'target');
     await mkdir(target);

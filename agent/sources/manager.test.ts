@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createFakeClock } from '#api/kit/clock.ts';
 import { silentLogger } from '#api/kit/logger.ts';
 import { createSourceManager } from './manager.ts';
-import type { DesiredState, PodSource, SourceName, SourceSink } from './types.ts';
+import type { DesiredState, PodSource, SourceName, SourcePod, SourceSink } from './types.ts';
 
 /** A source that a test drives by hand. */
 function handSource(name: SourceName): {
@@ -37,6 +37,34 @@ function handSource(name: SourceName): {
 const empty = { pods: [], objects: [], rejected: [] };
 
 describe('createSourceManager', () => {
+  test('a pod that runs keeps its place when a newcomer has its name, over a restart of the agent too', async () => {
+    const file = handSource('file');
+    const manager = createSourceManager({
+      sources: [file.source],
+      clock: createFakeClock(),
+      log: silentLogger,
+    });
+    const stop = new AbortController();
+    const done = manager.run(stop.signal);
+    const pod = (uid: string, location: string): SourcePod => ({
+      pod: { metadata: { name: 'web', namespace: 'default', uid } },
+      origin: { source: 'file', location, document: '1' },
+    });
+    const [newcomer, running] = [pod('u1', '/a.yaml'), pod('u2', '/b.yaml')];
+    const uids = () => manager.current().pods.map((entry) => entry.pod.metadata?.uid);
+    // Read before it is known what an earlier agent left.
+    file.deliver({ ...empty, source: 'file', pods: [newcomer, running] });
+    expect(uids()).toEqual(['u1']);
+    manager.restored([running]);
+    expect(uids()).toEqual(['u2']);
+    file.deliver({ ...empty, source: 'file', pods: [newcomer, running] });
+    expect(uids()).toEqual(['u2']);
+    file.deliver({ ...empty, source: 'file', pods: [newcomer] });
+    expect(uids()).toEqual(['u1']);
+    stop.abort();
+    await done;
+  });
+
   test('is complete when every source delivered, and tells listeners each time', async () => {
     const file = handSource('file');
     const url = handSource('url');

@@ -357,6 +357,11 @@ describe('validateConfig refuses', () => {
       'containerRuntimeEndpoint: must be a unix socket',
     ],
     [
+      'an endpoint on the network, which the image service follows',
+      { containerRuntimeEndpoint: 'tcp://127.0.0.1:5', imageServiceEndpoint: 'tcp://127.0.0.1:5' },
+      'containerRuntimeEndpoint: must be a unix socket',
+    ],
+    [
       'a socket path that is too long',
       { socketPath: `/${'x'.repeat(107)}` },
       'socketPath: must have at most 107 bytes',
