@@ -45,7 +45,7 @@ export const COMMANDS: readonly CommandEntry[] = [
   },
   {
     name: 'leave',
-    summary: 'undo join: this machine is no node of a cluster any more',
+    summary: 'undo join: make this machine a standalone node again',
     load: () => import('./leave.ts'),
   },
   {

@@ -15,7 +15,7 @@ const MISSING = [
   /exec (\S+): no such file or directory/,
 ];
 const REFUSED = [
-  /exec: "([^"]+)": (?:.*: )?(permission denied|is a directory)/,
+  /exec: "([^"]+)": (?:[^"]*: )?(permission denied|is a directory)/,
   /exec (\S+): (permission denied|exec format error)/,
   /exec: "([^"]+)": (exec format error)/,
 ];

@@ -10,7 +10,7 @@ const place = { portFlag: '--p', addressFlag: '--a', address: '::1', port: 80 };
 
 test.each([
   ['EADDRINUSE', '--p: another program listens on [::1]:80; stop it, or choose another port'],
-  ['EADDRNOTAVAIL', '--a: ::1 is no address of this machine'],
+  ['EADDRNOTAVAIL', '--a: ::1 does not belong to this machine'],
   ['EACCES', '--p: listening on [::1]:80 is not allowed; ports below 1024 need root'],
   ['EMFILE', 'EMFILE'],
 ])('listenAt: %s', async (code, message) => {

@@ -1,7 +1,7 @@
 /** Why the agent did not start, as a sentence that names the flag and the fix. Pure. */
 import { SocketInUseError } from '#api/kit/unix-socket.ts';
 
-/** A fault of the configuration or the machine that whoever starts the agent can mend. */
+/** A fault of the configuration or the machine that the administrator can mend. */
 export class StartError extends Error {
   override readonly name = 'StartError';
 }
@@ -37,7 +37,7 @@ function listenFault(
       return `${portFlag}: another program listens on ${at}; stop it, or choose another port`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
-      return `${addressFlag}: ${address} is no address of this machine`;
+      return `${addressFlag}: ${address} does not belong to this machine`;
     case 'EACCES':
       return `${portFlag}: listening on ${at} is not allowed; ports below 1024 need root`;
     default:

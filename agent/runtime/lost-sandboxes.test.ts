@@ -113,7 +113,7 @@ describe('createLostSandboxes', () => {
     expect(removed()).toHaveLength(1);
   });
 
-  test('removes each once, whoever asks', async () => {
+  test('removes each once, however often it is asked for', async () => {
     const { lost, removed } = setUp([sandbox('s')], { '/root': 'mine' });
     await Promise.all([lost.sweep(), lost.removeOf('u'), lost.removeOf('u')]);
     expect(removed()).toHaveLength(1);

@@ -56,7 +56,7 @@ describe('waits', () => {
     expect(lines.map((line) => /"reason":"(.*)"/.exec(line)?.[1])).toEqual([undefined, 'refused']);
   });
 
-  test('whoever logs by itself is shown all the same', async () => {
+  test('a wait that its owner logs is shown all the same', async () => {
     const { clock, lines, waits } = setUp();
     const wait = waits.begin('API server', 'refused', { logged: true });
     await clock.advance(5000);
@@ -65,18 +65,41 @@ describe('waits', () => {
     expect(lines).toEqual([]);
   });
 
-  test('several for the same thing are one, from the first to the last', async () => {
+  test('several of one name are shown as one, as long as any of them lasts', async () => {
     const { clock, lines, waits } = setUp();
     const first = waits.begin('mount');
     await clock.advance(3000);
     const second = waits.begin('mount');
+    await clock.advance(5000);
+    expect(waits.lasting()).toEqual([{ what: 'mount', sinceMs: 0, why: '' }]);
     first.end();
-    await clock.advance(3000);
-    expect(waits.lasting()).toMatchObject([{ what: 'mount', sinceMs: 0 }]);
+    expect(waits.lasting()).toHaveLength(1);
     second.end();
-    expect(lines).toHaveLength(2);
-    waits.begin('mount');
-    expect(waits.lasting()).toEqual([]);
+    expect([waits.lasting(), lines.length]).toEqual([[], 2]);
+  });
+
+  test('many short ones of one name, one after the other and side by side, are none that lasts', async () => {
+    const { clock, lines, waits } = setUp();
+    let last = waits.begin('call');
+    for (let round = 0; round < 20; round += 1) {
+      const next = waits.begin('call');
+      await clock.advance(1000);
+      last.end();
+      last = next;
+    }
+    expect([waits.lasting(), lines]).toEqual([[], []]);
+  });
+
+  test('a listener that throws does not keep others from hearing', async () => {
+    const { clock, waits } = setUp();
+    const heard: string[] = [];
+    waits.onChange(() => {
+      throw new Error('listener');
+    });
+    waits.onChange(() => heard.push('again'));
+    waits.begin('a');
+    await clock.advance(5000);
+    expect(heard).toEqual(['again']);
   });
 
   test('work is waited for, whatever becomes of it', async () => {

@@ -22,7 +22,7 @@ export interface Wait {
 }
 
 export interface Waits {
-  /** Begins a wait. Waits of the same name are one: it lasts from the first begin to the last end.
+  /** Begins a wait. Several of one name are shown and logged as one.
    *  @param options `logged`: the caller logs beginning and end itself */
   begin(what: string, why?: string, options?: { readonly logged?: boolean }): Wait;
   /** Waits for the work, whatever becomes of it. */
@@ -38,79 +38,86 @@ export interface Waits {
 /** Waits are worth a word after this, in ms. */
 export const LASTING_MS = 5000;
 
-interface Entry {
+/** Waits of one name that have lasted. */
+interface Lasting {
   readonly what: string;
   readonly sinceMs: number;
   readonly startMs: number;
   readonly logged: boolean;
   why: string;
   holders: number;
-  lasts: boolean;
-  timer: Timer;
+}
+
+/** Those that have lasted, with their log lines. */
+function createLasting(log: Logger, changed: () => void) {
+  const groups = new Map<string, Lasting>();
+  const warn = ({ logged, what, sinceMs, why }: Lasting): void => {
+    const since = new Date(sinceMs).toISOString();
+    const fields = { waitingFor: what, since, ...(why === '' ? {} : { reason: why }) };
+    if (!logged) log.warn(fields, 'Still waiting');
+  };
+  return {
+    groups,
+    add(one: Omit<Lasting, 'holders'>): Lasting {
+      const known = groups.get(one.what);
+      const group = known ?? { ...one, holders: 0 };
+      group.holders += 1;
+      if (known !== undefined) {
+        if (one.why !== '') known.why = one.why;
+        return group;
+      }
+      groups.set(one.what, group);
+      warn(group);
+      changed();
+      return group;
+    },
+    because(group: Lasting, reason: string): void {
+      const isNews = group.why === '';
+      if (group.why === reason) return;
+      group.why = reason;
+      // Logged once, or twice where the reason is known only later.
+      if (isNews) warn(group);
+      changed();
+    },
+    end(group: Lasting, nowMs: number): void {
+      group.holders -= 1;
+      if (group.holders > 0 || !groups.delete(group.what)) return;
+      const afterSeconds = Math.round((nowMs - group.startMs) / 100) / 10;
+      if (!group.logged) log.info({ waitingFor: group.what, afterSeconds }, 'Wait resolved');
+      changed();
+    },
+  };
 }
 
 export function createWaits({ clock, log }: { readonly clock: Clock; readonly log: Logger }): Waits {
-  const entries = new Map<string, Entry>();
   const listeners = createListeners('waits that last');
-  const changed = (): void => listeners.notify();
+  const timers = new Set<Timer>();
   let closed = false;
-
-  /** Once, or twice where the reason is known only later. */
-  function warn(entry: Entry): void {
-    if (entry.logged) return;
-    const since = new Date(entry.sinceMs).toISOString();
-    log.warn({ waitingFor: entry.what, since, ...reasonOf(entry) }, 'Still waiting');
-  }
-
-  function lasts(entry: Entry): void {
-    entry.lasts = true;
-    warn(entry);
-    changed();
-  }
-
-  function resolve(entry: Entry): void {
-    entry.timer.cancel();
-    entries.delete(entry.what);
-    if (!entry.lasts || closed) return;
-    const seconds = Math.round((clock.monotonic() - entry.startMs) / 100) / 10;
-    if (!entry.logged) log.info({ waitingFor: entry.what, afterSeconds: seconds }, 'Wait resolved');
-    changed();
-  }
+  const lasting = createLasting(log, () => listeners.notify());
 
   function begin(what: string, why = '', { logged = false } = {}): Wait {
     if (closed) return { because: () => undefined, end: () => undefined };
-    let entry = entries.get(what);
-    if (entry === undefined) {
-      const fresh: Entry = {
-        what,
-        sinceMs: clock.now(),
-        startMs: clock.monotonic(),
-        logged,
-        why: '',
-        holders: 0,
-        lasts: false,
-        timer: clock.setTimer(() => lasts(fresh), LASTING_MS),
-      };
-      entry = fresh;
-      entries.set(what, entry);
-    }
-    const held = entry;
-    held.holders += 1;
-    if (why !== '') held.why = why;
+    const begun = { what, sinceMs: clock.now(), startMs: clock.monotonic(), logged };
+    let reason = why;
+    let group: Lasting | undefined;
+    const timer = clock.setTimer(() => {
+      timers.delete(timer);
+      group = lasting.add({ ...begun, why: reason });
+    }, LASTING_MS);
+    timers.add(timer);
     let open = true;
     return {
-      because(reason) {
-        if (!open || held.why === reason) return;
-        const isNews = held.lasts && held.why === '';
-        held.why = reason;
-        if (isNews) warn(held);
-        if (held.lasts) changed();
+      because(next) {
+        if (!open) return;
+        reason = next;
+        if (group !== undefined) lasting.because(group, next);
       },
       end() {
         if (!open) return;
         open = false;
-        held.holders -= 1;
-        if (held.holders === 0) resolve(held);
+        timer.cancel();
+        timers.delete(timer);
+        if (group !== undefined) lasting.end(group, clock.monotonic());
       },
     };
   }
@@ -126,20 +133,18 @@ export function createWaits({ clock, log }: { readonly clock: Clock; readonly lo
       }
     },
     lasting: () =>
-      [...entries.values()]
-        .filter((entry) => entry.lasts)
-        .map(({ what, sinceMs, why }) => ({ what, sinceMs, why })),
+      [...lasting.groups.values()]
+        .map(({ what, sinceMs, why }) => ({ what, sinceMs, why }))
+        .toSorted((one, other) => one.sinceMs - other.sinceMs),
     onChange: (listener) => listeners.add(listener),
     close() {
       closed = true;
-      for (const { timer } of entries.values()) timer.cancel();
-      entries.clear();
+      for (const timer of timers) timer.cancel();
+      lasting.groups.clear();
       listeners.clear();
     },
   };
 }
-
-const reasonOf = ({ why }: Entry): { readonly reason?: string } => (why === '' ? {} : { reason: why });
 
 /** `container runtime unix:///run/… (12 s): connection refused` */
 export function formatWait({ what, sinceMs, why }: LastingWait, nowMs: number): string {

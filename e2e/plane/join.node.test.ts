@@ -161,7 +161,7 @@ describe.each(VOCABULARY_NAMES)('%s', (vocabulary) => {
     expect((await join(await newLine(), dir, 'own')).code).toBe(0);
   });
 
-  test('a configuration that cannot be added to is told before anything else', async () => {
+  test('a configuration that cannot be added to is reported before anything else', async () => {
     await using dir = await createTempDir('na-join-');
     await writeFile(`${dir.path}/config.yaml`, 'authentication: on\n');
     const { code, err } = await join(await newLine(), dir, 'bad');

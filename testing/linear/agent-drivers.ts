@@ -1,6 +1,7 @@
 /** What reads texts in `agent` and `volumes`. */
 import { parseWatchEvent } from '#agent/api-client/watch-events.ts';
 import { parseOomKill } from '#agent/cgroups/oom/kernel-message.ts';
+import { decideExecFailure } from '#agent/cli/exec-failure.ts';
 import { printable } from '#agent/cli/table.ts';
 import { matchesRegistryKey, matchPatternFault } from '#agent/images/credentials.ts';
 import { parseDockerConfig } from '#agent/images/docker-config.ts';
@@ -45,6 +46,13 @@ export const AGENT_DRIVERS: readonly Driver[] = [
       '\u001a\u0000',
     ],
     fairNs: 500,
+  },
+  {
+    name: 'failures of commands',
+    covers: ['agent/cli/exec-failure.ts'],
+    run: decideExecFailure,
+    frames: [['exec: "', '": permission denied']],
+    pumps: ['exec: "0": ', 'exec a: ', 'executable file `a', '": stat ', ': '],
   },
   {
     name: 'kernel messages',

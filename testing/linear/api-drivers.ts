@@ -1,6 +1,7 @@
 /** What reads texts in `api-machinery`. */
 import { createApiProtobuf } from '#api/codec/api-protobuf.ts';
 import { parseDocuments } from '#api/codec/documents.ts';
+import { embeddedText, sortedMembers } from '#api/codec/embedded-text.ts';
 import { findDuplicates, parseJson, parseJsonStream } from '#api/codec/json.ts';
 import { parseJsonBytes } from '#api/codec/json-bytes.ts';
 import { parseJsonInSteps } from '#api/codec/json-list.ts';
@@ -52,6 +53,12 @@ const STARS: readonly GlobPart[] = Array.from({ length: 64 }, (_, index) =>
 const NAME_AND_VALUE = '\0\0\0\u0001a\0\0\0\u0001b';
 
 export const API_DRIVERS: readonly Driver[] = [
+  {
+    name: 'embedded JSON',
+    covers: ['api-machinery/codec/embedded-text.ts'],
+    run: (text) => embeddedText(sortedMembers({ [text]: [text] })),
+    pumps: ['<', '\\', '\b', '\f<', '\u2028'],
+  },
   {
     name: 'JSON text',
     covers: ['api-machinery/codec/json-text.ts', 'api-machinery/codec/json.ts'],

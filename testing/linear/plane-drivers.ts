@@ -12,6 +12,7 @@ import { formatOf } from '#plane/custom/formats.ts';
 import { compilePattern, measurePattern } from '#plane/custom/pattern/compile.ts';
 import { acceptsGzip } from '#plane/http/accept-encoding.ts';
 import { readSubprotocols } from '#plane/http/authentication.ts';
+import { LinkRewriter, rewriteLink } from '#plane/http/html-links.ts';
 import { readImpersonation } from '#plane/http/impersonation.ts';
 import { parseRequestInfo, splitTarget } from '#plane/http/request-info.ts';
 import { createRouter } from '#plane/http/router.ts';
@@ -34,7 +35,43 @@ const router = createRouter(
 const DOMAIN = 'example.com';
 const BEARER = `base64url.bearer.authorization.${DOMAIN}.`;
 
+const LINKS = { prefix: '/proxy', hosts: ['host:80'] };
+
+function rewritePage(text: string): void {
+  const rewriter = new LinkRewriter(LINKS);
+  const bytes = Buffer.from(text);
+  rewriter._transform(bytes.subarray(0, bytes.length / 2), 'latin1', () => undefined);
+  rewriter._transform(bytes.subarray(bytes.length / 2), 'latin1', () => undefined);
+}
+
 export const PLANE_DRIVERS: readonly Driver[] = [
+  {
+    name: 'links of proxied pages',
+    covers: ['control-plane-lite/http/html-links.ts'],
+    run(text) {
+      rewriteLink(`//host:80/${text}`, LINKS);
+      rewritePage(text);
+    },
+    frames: [
+      ['<a href="', '">'],
+      ['<a ', '>'],
+      ['<script>', '</script>'],
+      ['<!--', '-->'],
+    ],
+    pumps: [
+      '<a href="/b">',
+      '<a href=/b ',
+      '<!-',
+      '<!---->',
+      '</script',
+      '<',
+      '="',
+      "='",
+      '<a ',
+      ' href=',
+      '>',
+    ],
+  },
   {
     name: 'certificate requests',
     covers: ['control-plane-lite/resources/groups/certificates/certificate-request.ts'],
