@@ -15,7 +15,7 @@ const PROGRAMS = [
   'volumes',
 ];
 const OTHERS = ['bench', 'e2e', 'scripts', 'testing'];
-const OF_TESTS = /\.test\.ts$|\.fixture\.ts$|\/testing\/|\/fake\//;
+const OF_TESTS = /\.test\.ts$|\.fixture\.ts$|\/testing\/|\/fake\/|\/conformance(\/|\.ts$)|\/test-[^/]*\.ts$/;
 /** Run or read, not imported. */
 const TOOLS = ['@biomejs/biome', 'oxlint', 'oxlint-tsgolint', 'typescript', 'node'];
 
