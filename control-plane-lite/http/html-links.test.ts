@@ -96,7 +96,8 @@ describe('a page', () => {
     await msFor(100_000);
     const once = Math.min(await msFor(250_000), await msFor(250_000));
     const fourTimes = Math.min(await msFor(1_000_000), await msFor(1_000_000));
-    expect(fourTimes).toBeLessThan(Math.max(once, 10) * 10);
+    // Machines are busy; what is not linear takes minutes.
+    expect(fourTimes).toBeLessThan(Math.max(once * 10, 1500));
   });
 });
 
