@@ -45,13 +45,15 @@ describe('events', () => {
     });
   });
 
-  test('of the newer API change in their series only', async () => {
+  test('of the newer API change in their series and their text only', async () => {
     await plane.post(newer, event('series'));
     const { body } = await plane.get(`${newer}/series`);
     expect((await plane.put(`${newer}/series`, { ...body, series })).status).toBe(200);
     expect((await plane.patch(`${newer}/series`, { series: { ...series, count: 3 } })).status).toBe(200);
-    const other = await plane.patch(`${newer}/series`, { note: 'other' });
-    expect([other.status, other.body.details.causes?.[0]?.field]).toEqual([422, 'note']);
+    const noted = await plane.patch(`${newer}/series`, { note: 'other' });
+    expect([noted.status, noted.body]).toMatchObject([200, { note: 'other' }]);
+    const other = await plane.patch(`${newer}/series`, { reason: 'Other' });
+    expect([other.status, other.body.details.causes?.[0]?.field]).toEqual([422, 'reason']);
     expect((await plane.patch(`${core}/series`, { message: 'other' })).status).toBe(200);
   });
 

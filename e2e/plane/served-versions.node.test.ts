@@ -343,7 +343,7 @@ describe.each(VOCABULARY_NAMES)(
         const [row, storedRow] = await Promise.all(
           [version, stored].map(async (each) => (await plane.get(`${at(each)}/a`, { accept })).body.rows[0]),
         );
-        expect(row?.cells.slice(0, -1)).toEqual(storedRow?.cells.slice(0, -1));
+        expect(row?.cells.map(ageless)).toEqual(storedRow?.cells.map(ageless));
         const twin = {
           ...seen.body,
           metadata: { name: `twin-${version}`, annotations: seen.body.metadata.annotations },
