@@ -126,8 +126,8 @@ function checkConditions(before: PodStatus, after: PodStatus, report: Report): v
 }
 
 function checkStep(old: ContainerStatus, next: ContainerStatus, report: Report): void {
-  const { name, restartCount: countBefore = 0 } = old;
-  const { restartCount = 0, state = {}, lastState = {} } = next;
+  const { name, restartCount: countBefore } = old;
+  const { restartCount, state = {}, lastState = {} } = next;
   const counts = `${countBefore} to ${restartCount}`;
   report(restartCount >= countBefore, `restartCount of ${name} went from ${counts}`);
   const isSame = old.containerID === next.containerID;

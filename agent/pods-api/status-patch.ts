@@ -57,7 +57,8 @@ const rememberedAddresses = (own: PodStatus, { podIP, podIPs = [] }: PodStatus):
  *  started. */
 function rememberedStatuses(own: PodStatus, known: PodStatus, raw: Json): Partial<PodStatus> {
   const isOver = hasEnded(own.phase) || hasEnded(known.phase);
-  const merged = CONTAINER_LISTS.map((member) => {
+  const merged: Record<string, unknown> = {};
+  for (const member of CONTAINER_LISTS) {
     const asKnown = (name: string) => listOf(raw[member]).find((status) => status['name'] === name);
     const forgotten = isOver ? known[member]?.map((before) => unlessSame(before, withUnseenEnd(before))) : [];
     const list = own[member]?.map((status) => {
@@ -66,12 +67,12 @@ function rememberedStatuses(own: PodStatus, known: PodStatus, raw: Json): Partia
       return unlessSame(before, withHistory(before, status, isOver));
     });
     // As the server has it, to the letter: that is no change.
-    return [
-      member,
-      (list ?? forgotten)?.map((status) => (typeof status === 'string' ? asKnown(status) : status)),
-    ];
-  });
-  return Object.fromEntries(merged.filter(([, list]) => list !== undefined && list.length > 0));
+    const statuses = (list ?? forgotten)?.map((status) =>
+      typeof status === 'string' ? asKnown(status) : status,
+    );
+    if (statuses !== undefined && statuses.length > 0) merged[member] = statuses;
+  }
+  return merged;
 }
 
 /** The status, or its name alone where it is the one that is known. */

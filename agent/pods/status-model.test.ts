@@ -44,7 +44,7 @@ const pods: Arbitrary<Pod> = record({
 }));
 
 const index = nat(9);
-const told = boolean();
+const isSeen = boolean();
 const exitCode = constantFrom(0, 0, 1);
 
 type Step = (scene: Scene) => unknown;
@@ -53,8 +53,8 @@ type Step = (scene: Scene) => unknown;
 const weighted = (weight: number, arbitrary: Arbitrary<Step>) => ({ weight, arbitrary });
 
 /** Named, so that a counterexample can be read. */
-function named(name: string, run: Step): Step {
-  return Object.assign((scene: Scene) => run(scene), { toString: () => name });
+function named(name: string, step: Step): Step {
+  return Object.assign((scene: Scene) => step(scene), { toString: () => name });
 }
 
 const steps: Arbitrary<Step> = oneof(
@@ -64,7 +64,7 @@ const steps: Arbitrary<Step> = oneof(
   ),
   weighted(
     3,
-    tuple(index, exitCode, told).map(([at, code, seen]) =>
+    tuple(index, exitCode, isSeen).map(([at, code, seen]) =>
       named(`exit ${at} with ${code} ${seen}`, ({ life }) => life.world.exit(at, code, seen)),
     ),
   ),
@@ -91,13 +91,13 @@ const steps: Arbitrary<Step> = oneof(
   ),
   weighted(
     1,
-    tuple(index, told).map(([at, seen]) =>
+    tuple(index, isSeen).map(([at, seen]) =>
       named(`lose ${at} ${seen}`, ({ life }) => life.world.lose(at, seen)),
     ),
   ),
   weighted(
     1,
-    tuple(index, told).map(([at, seen]) =>
+    tuple(index, isSeen).map(([at, seen]) =>
       named(`break ${at} ${seen}`, ({ life }) => life.world.breakSandbox(at, seen)),
     ),
   ),

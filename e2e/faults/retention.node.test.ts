@@ -3,6 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { formatPlatconfig } from '#agent/certs/platconfig.ts';
+import type { Pod } from '#api/schema/gen/core-v1.ts';
 import { type FakeCri, startFakeCri } from '#cri/fake/fake-cri.ts';
 import { startTestPlane, type TestPlane } from '#plane/testing/test-plane.ts';
 import { TestAgent } from '../../testing/agent.ts';
@@ -58,18 +59,19 @@ function podOf(name: string, index: number): object {
   };
 }
 
+async function podsOf(plane: TestPlane): Promise<readonly Pod[]> {
+  const { text } = await plane.get(PODS);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the server says
+  return (JSON.parse(text) as { readonly items: readonly Pod[] }).items;
+}
+
 /** @returns the UIDs that they had */
 async function comeAndGo(plane: TestPlane, fake: FakeCri, names: readonly string[]): Promise<string[]> {
-  const uids = await Promise.all(
-    names.map(async (name, index): Promise<string> => {
-      const { status, text, json } = await plane.post(PODS, podOf(name, index));
-      expect(status, text).toBe(201);
-      return String(json.metadata.uid);
-    }),
-  );
-  const pods = async (): Promise<readonly { status: { phase: string } }[]> =>
-    (await plane.get(PODS)).json.items;
-  await eventually(async () => (await pods()).every(({ status }) => status.phase === 'Running'), {
+  await Promise.all(names.map((name, index) => plane.post(PODS, podOf(name, index))));
+  const made = await podsOf(plane);
+  expect(made).toHaveLength(names.length);
+  const pods = (): Promise<readonly Pod[]> => podsOf(plane);
+  await eventually(async () => (await pods()).every(({ status }) => status?.phase === 'Running'), {
     timeoutMs: 60_000,
     what: 'the pods run',
   });
@@ -77,7 +79,7 @@ async function comeAndGo(plane: TestPlane, fake: FakeCri, names: readonly string
   for (const [index, { id }] of containers.entries()) if (index % 4 === 0) fake.pods.exitContainer(id);
   await Promise.all(names.map((name) => plane.call('DELETE', `${PODS}/${name}`, { body: {} })));
   await eventually(async () => (await pods()).length === 0, { timeoutMs: 60_000, what: 'the pods are gone' });
-  return uids;
+  return made.map(({ metadata }) => metadata?.uid ?? '');
 }
 
 async function takeSnapshot(agent: TestAgent, dir: string): Promise<string> {
