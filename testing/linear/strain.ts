@@ -4,7 +4,7 @@ import { findSteepGrowth, LONGEST, leastMs, nsPerCharacter } from './growth.ts';
 
 /** The short ones are for patterns whose time doubles with each character: from one to the next these must end, too. */
 const SHORT_LENGTHS = [16, 24, 32, 64, 256];
-/** Longer than that for so short a text is no question of growth any more. */
+/** A text so short that takes longer has shown enough. */
 const HOPELESS_MS = 5;
 /** By length, how long linear work takes a small part of; what takes longer is looked at closely. */
 const SUSPECT_MS: readonly (readonly [number, number])[] = [
