@@ -53,6 +53,15 @@ describe('decode', () => {
     expect(value).toEqual({ metadata: { name: 'a' }, spec: { containers: [{ name: 'a' }] } });
   });
 
+  it('takes null as a word of a schema', () => {
+    const given = { enum: ['a', null], type: 'string', nullable: true };
+    const { value, errors } = decode(
+      `apiextensions.${VOCABULARIES.plat.apiGroupDomain}/v1.JSONSchemaProps`,
+      given,
+    );
+    expect([value, errors]).toEqual([given, []]);
+  });
+
   it('leaves out empty values that upstream does not print, if told to', () => {
     const value = pod(
       {

@@ -118,11 +118,12 @@ class Decoder {
       const item = items[index];
       this.#path.push(index);
       let decoded: unknown;
-      if (item === null) this.#report('FieldValueTypeInvalid', 'list item must not be null');
+      if (item === null && isFreeForm(element)) decoded = null;
+      else if (item === null) this.#report('FieldValueTypeInvalid', 'list item must not be null');
       else decoded = this.decode(element, item);
       this.#path.pop();
       // Keeps the index of every other item, so that later errors have the right path.
-      result.push(decoded ?? this.#zero(element));
+      result.push(decoded === undefined ? this.#zero(element) : decoded);
     }
     return result;
   }
@@ -268,6 +269,10 @@ function inOrder(plan: StructPlan, object: Readonly<Record<string, unknown>>): R
   }
   return result;
 }
+
+/** Any JSON, null included, such as a word of a schema's `enum`. */
+const isFreeForm = (plan: ValuePlan): boolean =>
+  plan.kind === 'special' && plan.form !== 'string-array' && !plan.form.startsWith('schema-object');
 
 const isQuantityDone = (scalar: Scalar, value: string): boolean =>
   (scalar === 'Quantity' || scalar === 'QuantityValue') && isCanonicalQuantity(value);
