@@ -8,7 +8,7 @@ const OF_THE_HEAP =
   /^--(?:max-semi-space-size|min-semi-space-size|semi-space|optimize-for-size|max-old-space-size)/;
 
 /** Call before the agent is loaded: a young generation that has grown stays so for a while.
- *  @param flags those that Node was started with; whoever chose some for the heap gets those alone */
+ *  @param flags flags that Node was started with; flags for the heap among them are left alone */
 export function keepHeapSmall(
   flags: readonly string[],
   set: (flag: string) => void = setFlagsFromString,

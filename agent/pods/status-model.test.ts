@@ -109,7 +109,7 @@ const steps: Arbitrary<Step> = oneof(
   weighted(1, constant(named('remove', ({ life }) => life.remove()))),
 );
 
-/** The agent, its server, and whoever watches either. */
+/** The agent, its server, and watchers of both. */
 interface Scene {
   readonly life: Life;
   readonly faults: readonly string[];

@@ -80,7 +80,7 @@ export class TestWorld {
     if (told) this.#note(container.sandboxId);
   }
 
-  /** A running container ends, and the agent is told by an event, which has neither the reason nor the last words. */
+  /** A running container ends, and the agent is notified by an event, which has neither the reason nor the last words. */
   exitByEvent(index: number, exitCode: number): void {
     const running = this.running();
     const container = running[index % Math.max(running.length, 1)];

@@ -40,7 +40,7 @@ test('a failure is a warning once for each pod and reason', async () => {
   expect(warnings()).toHaveLength(4);
 });
 
-test('success is told after a failure, and never else', async () => {
+test('success is logged after a failure only', async () => {
   const { world, refresh } = createWorld();
   await refresh(pod('a'));
   world.fault = '';

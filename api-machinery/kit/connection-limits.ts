@@ -1,5 +1,5 @@
 /** Limits the connections of a listening server: as many as its port may have, shared by the addresses of its clients,
- *  and with room for whoever shows who it is. Connections of a unix socket are not counted. */
+ *  and with room for authenticated clients. Connections of a unix socket are not counted. */
 import type { Server, Socket } from 'node:net';
 import { clientNetwork, createConnectionShares, type ShareOptions } from './connection-shares.ts';
 

@@ -4,7 +4,7 @@ import { asError } from './clock.ts';
 
 const LONGEST_CHAIN = 5;
 /** What Node appends to the message of a certificate that it does not trust: advice on how to start Node, which is of no
- *  use to whoever talks to a program, and to clients of a server least of all. */
+ *  use to users of a program, and least of all to clients of a server. */
 const RUNTIME_ADVICE = '; if the root CA is installed locally, try running Node.js with ';
 
 /** The message of what was thrown, without advice of the runtime's. */

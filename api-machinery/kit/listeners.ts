@@ -1,5 +1,5 @@
 /** Those who want to hear of something. One rule for all: a listener that throws is reported, and the others are called
- *  as if it had not. Whoever owns the process logs the reports (`logListenerFailures`). */
+ *  as if it had not. The owner of the process logs the reports (`logListenerFailures`). */
 import { channel } from 'node:diagnostics_channel';
 import { asError } from './clock.ts';
 import type { Logger } from './logger.ts';

@@ -1,5 +1,5 @@
-/** Which page of a browser a request comes from. Browsers show certificates of clients to every server that asks, whoever
- *  made the page; of other credentials a page has to know. Pure. @see RFC 6455, 10.2 */
+/** Which page of a browser a request comes from. Browsers show client certificates to every server that asks, for
+ *  any page; other credentials have to be known to the page. Pure. @see RFC 6455, 10.2 */
 
 /** What the library of the field's own tests says, which is no browser; no page of anybody else's has it. */
 const FIXED_ORIGIN = 'http://localhost';

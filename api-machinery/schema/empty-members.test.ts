@@ -213,7 +213,7 @@ const throughProtobuf = (typeRef: string, value: Json): unknown =>
   hasMessage(typeRef) ? protobuf.decodeMessage(typeRef, protobuf.encodeMessage(typeRef, value)) : value;
 
 describe.each(structs)('%s', (_, typeRefs) => {
-  it.each(typeRefs)('%s is the same whoever wrote it', (typeRef) => {
+  it.each(typeRefs)('%s is the same from every kind of client', (typeRef) => {
     fc.assert(
       fc.property(fc.gen(), (generate) => {
         const object = sparse(typeRef, 4, (arbitrary) => generate(() => arbitrary));

@@ -34,8 +34,8 @@ describe('chains of client certificates', () => {
     const [, ...rest] = parsed(many[0] ?? []);
     const end = rest.at(-1);
     const others = many.flatMap((chain) => parsed(chain).slice(1, -1));
-    const [stranger] = parsed(certificatesOf({ says: [{ ...CA, strange: 'not critical' }] }, NOW));
-    if (end === undefined || stranger === undefined) throw new Error('a certificate is missing');
+    const [unusual] = parsed(certificatesOf({ says: [{ ...CA, strange: 'not critical' }] }, NOW));
+    if (end === undefined || unusual === undefined) throw new Error('a certificate is missing');
     const begun = performance.now();
     expect(isTrusted(end, others, [], NOW)).toBe(false);
     expect(performance.now() - begun).toBeLessThan(1000);

@@ -15,7 +15,7 @@ test('token create has all of its flags', () => {
   }
 });
 
-test('there is no help of what is no command', () => {
+test('an unknown command has no help', () => {
   for (const name of ['', '--data-dir', 'toString', 'nothing']) expect(commandHelp(name)).toBeUndefined();
 });
 

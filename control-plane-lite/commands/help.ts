@@ -28,8 +28,8 @@ export const COMMANDS: Readonly<Record<string, CommandHelp>> = {
   backup: {
     usage: ['backup FILE [flags]'],
     about:
-      'Write the embedded store and the keys of the server to a new file, while the server runs. Whoever has the file ' +
-      'has every secret of the cluster; only its owner may read it.',
+      'Write the embedded store and the keys of the server to a new file, while the server runs. The file ' +
+      'holds every secret of the cluster; only its owner may read it.',
     flags: [
       [
         '--without-keys',

@@ -79,7 +79,7 @@ describe('parseConfig', () => {
   });
 });
 
-describe('what nobody knows is told with what was probably meant', () => {
+describe('an unknown flag is reported with what was probably meant', () => {
   test.each<[readonly string[], readonly string[]]>([
     [['--secure-prt', '1'], ['--secure-prt: there is no such flag; did you mean --secure-port?']],
     [

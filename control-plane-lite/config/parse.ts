@@ -21,7 +21,7 @@ export class ConfigError extends Error {
 
 const entries: readonly (readonly [string, Setting])[] = Object.entries(SETTINGS);
 
-/** A default that depends on other settings is only described here, so that a value that was given can be told apart. */
+/** A default that depends on other settings is only described here, so that a given value can be distinguished from it. */
 function defaultOf(setting: Setting): Options {
   const text = setting.type === 'boolean' ? setting.defaultText : undefined;
   return text === undefined ? { default: setting.default } : { defaultDescription: text };

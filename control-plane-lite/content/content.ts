@@ -8,7 +8,7 @@ import type { Content } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import { isVirtual } from '../resources/builtin.ts';
 import type { Resource } from '../resources/contract.ts';
-import { breathe, LARGE_BYTES } from '../verbs/breathe.ts';
+import { LARGE_BYTES, yieldToEventLoop } from '../verbs/yield.ts';
 import { createDeferredForm } from './deferred-watch.ts';
 import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
 import { encodeList } from './encode-list.ts';
@@ -125,9 +125,9 @@ export function createContent(given: ContentDeps): Content {
       if (format !== 'json') request.noteBody?.(value);
       if (body.length < LARGE_BYTES)
         return readObjectValue(value, target, reading(request, validation, duplicates, words));
-      await breathe();
+      await yieldToEventLoop();
       const object = readObjectValue(value, target, reading(request, validation, duplicates, words));
-      await breathe();
+      await yieldToEventLoop();
       return object;
     },
     checkObject: (request, value, target, validation, words, known) =>
@@ -145,7 +145,7 @@ export function createContent(given: ContentDeps): Content {
       const type = patchTypeOf(request.headers['content-type'], isCustom);
       const body = await request.readBody();
       const { value, duplicates } = await parsePatch(body, type, 'Patch', readers);
-      if (body.length >= LARGE_BYTES) await breathe();
+      if (body.length >= LARGE_BYTES) await yieldToEventLoop();
       if (type === 'apply') request.noteBody?.(value);
       checkDuplicates(reading(request, validation, duplicates, undefined));
       return { type, value };
@@ -155,7 +155,7 @@ export function createContent(given: ContentDeps): Content {
     },
     async object(request, resource, status, { stored, object }) {
       const source = stored === undefined ? plainSource(object) : await sourceOf(resource, stored);
-      if (stored !== undefined && stored.json.length >= LARGE_BYTES) await breathe();
+      if (stored !== undefined && stored.json.length >= LARGE_BYTES) await yieldToEventLoop();
       return show(request, resource, status, source);
     },
     async cached(request, resource, entry) {

@@ -26,7 +26,7 @@ export interface Connection extends ConnectionInfo {
   upgraded: boolean;
 }
 
-/** Is told of the other end's address, as the socket does not know it any more once it is closed. */
+/** Receives the peer's address, since a closed socket no longer knows it. */
 type OnProven = (peer: Pick<Socket, 'remoteAddress' | 'remotePort'>) => void;
 
 /** Certificates looked at behind the client's own; longer chains are cut. */
@@ -70,7 +70,7 @@ export interface ConnectionTable {
   find(key: object): Connection | undefined;
 }
 
-/** @param onProven is told once of each connection whose client has shown who it is */
+/** @param onProven called once for each connection whose client has authenticated */
 export function createConnectionTable(onProven: OnProven): ConnectionTable {
   const known = new WeakMap<object, Connection>();
   return {

@@ -143,7 +143,7 @@ export class UpgradeExchange implements Exchange {
     this.upgrade = { message, socket, head, begun: () => void socket.off('end', leave) };
     this.connection = connection;
     this.#writtenBefore = this.#written();
-    // Whoever takes the socket listens for itself; until then a reset is only the client's leaving, and so is the end
+    // The owner of the upgraded socket listens for itself; until then a reset is only the client's leaving, and so is the end
     // of its side, as for any other request.
     socket.on('error', ignore);
     socket.once('end', leave);

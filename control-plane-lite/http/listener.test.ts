@@ -287,7 +287,7 @@ describe('createListener', () => {
         return readUntil(socket, '24');
       };
       const served: TLSSocket[] = [];
-      // Each stays, whoever comes after it.
+      // Each stays, even when others come after it.
       for (let count = 0; count < 6; count += 1) {
         const socket = await open(server, { localAddress, ALPNProtocols: [alpn] });
         served.push(socket);

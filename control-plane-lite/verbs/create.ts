@@ -4,7 +4,6 @@ import { alreadyExists, invalid } from '#api/meta/status-errors.ts';
 import type { ApiObject, StrategyContext } from '../resources/contract.ts';
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForCreate, validateCreate } from '../resources/generic.ts';
-import { breathe, LARGE_BYTES } from './breathe.ts';
 import type { Caller, ObjectRef, Outcome, WriteOptions } from './contract.ts';
 import {
   admissionRequest,
@@ -32,6 +31,7 @@ import {
   toDecidingVersion,
   toStoredForm,
 } from './versions.ts';
+import { LARGE_BYTES, yieldToEventLoop } from './yield.ts';
 
 /** Tries with another generated name, should one be taken. */
 const MAX_NAME_TRIES = 8;
@@ -66,7 +66,7 @@ export async function attemptCreate(
   // What admission adds is nobody's, as upstream has it.
   if (options.subresource === undefined && options.fieldManager !== '')
     track(deps, ref, object, options, context);
-  if (isLarge) await breathe();
+  if (isLarge) await yieldToEventLoop();
   await deps.admission.mutate(admissionRequest('CREATE', ref, { object, old: undefined }, options, caller));
   const generated = (object.metadata.name ?? '') === '' && (object.metadata.generateName ?? '') !== '';
   if (generated) object.metadata.name = generateName(object.metadata.generateName ?? '');
@@ -74,9 +74,9 @@ export async function attemptCreate(
   const base = decidingResource(resource);
   prepareForCreate(base, draft, context, newUid(deps));
   completeDraft(base, draft);
-  if (isLarge) await breathe();
+  if (isLarge) await yieldToEventLoop();
   const found = validateCreate(base, draft, context);
-  if (isLarge) await breathe();
+  if (isLarge) await yieldToEventLoop();
   const { validateInTurns } = base.strategy;
   const late = validateInTurns === undefined ? [] : await validateInTurns(draft, context);
   const faults = withReadFaults(options, [...found, ...late]);
@@ -91,7 +91,7 @@ export async function attemptCreate(
     if (current !== undefined) return { kind: 'raced', current };
     return { kind: 'done', result: { object: await shownDecision(resource, draft), created: true } };
   }
-  if (isLarge) await breathe();
+  if (isLarge) await yieldToEventLoop();
   return store(deps, named, draft, context, generated);
 }
 
@@ -145,7 +145,7 @@ async function store(
       const stored = await toStoredForm(resource, draft);
       const key = storeKey(named);
       const bytes = bytesOf(deps, key, stored);
-      if (bytes.length >= LARGE_BYTES) await breathe();
+      if (bytes.length >= LARGE_BYTES) await yieldToEventLoop();
       const result = await write(() => deps.store.put(key, bytes, 'absent'));
       if (result.ok) {
         const written = { bytes, object: stored };

@@ -10,7 +10,6 @@ import type { ApiObject, Resource, StrategyContext } from '../resources/contract
 import { apiVersionOf } from '../resources/facts.ts';
 import { prepareForUpdate, validateUpdate } from '../resources/generic.ts';
 import { type Tried, tryUntilDone } from './attempts.ts';
-import { breathe, LARGE_BYTES } from './breathe.ts';
 import type { Caller, Change, ObjectRef, Outcome, PureChange, UpdateOptions } from './contract.ts';
 import { attemptCreate } from './create.ts';
 import { isRemovable } from './decide-deletion.ts';
@@ -40,6 +39,7 @@ import {
   toDecidingVersion,
   toStoredForm,
 } from './versions.ts';
+import { LARGE_BYTES, yieldToEventLoop } from './yield.ts';
 
 /** @throws StatusError NotFound, Conflict, Invalid, or what the change or admission says */
 export async function updateObject(
@@ -99,13 +99,13 @@ async function attemptUpdate(
   const served = isStoredVersion(resource) ? stored : await fromStorageVersion(resource, copyJson(stored));
   const old = resource.decidesInServed === true ? served : stored;
   const isLarge = options.isLarge === true || live.json.length >= LARGE_BYTES;
-  if (isLarge) await breathe();
+  if (isLarge) await yieldToEventLoop();
   const changed = await changedOf(resource, live, served, change);
-  if (isLarge) await breathe();
+  if (isLarge) await yieldToEventLoop();
   const draft = await draftOf(deps, ref, served, changed, options, caller, context);
-  if (isLarge) await breathe();
+  if (isLarge) await yieldToEventLoop();
   await prepare(deps, ref, draft, old, options, context, caller);
-  if (isLarge) await breathe();
+  if (isLarge) await yieldToEventLoop();
   if (options.dryRun)
     return {
       kind: 'done',

@@ -1,4 +1,4 @@
-/** Every path of the server, with every method, by everybody: who is let in is what the documents say, whatever the
+/** Every path of the server, with every method, by everybody: access is what the documents say, whatever the
  *  protocol and the content type. Content types and protocols take turns, so that each path meets several of them and
  *  each method and identity all of them. */
 import { writeFile } from 'node:fs/promises';
@@ -169,7 +169,7 @@ const TYPES = [
 const WITH_BODY = new Set(['POST', 'PUT', 'PATCH', 'DELETE']);
 const PARALLEL = 32;
 
-/** Nothing that is let in has an effect. */
+/** No admitted request has an effect. */
 function target({ path }: Place, method: string): string {
   if (method === 'WATCH') return `${path}?watch=true&timeoutSeconds=1`;
   return WITH_BODY.has(method) ? `${path}?dryRun=All` : path;

@@ -48,7 +48,7 @@ describe('tables', () => {
     const path = info.group === '' ? `/api/v1/${rest}` : `/apis/${info.group}/${info.version}/${rest}`;
     const reply = await plane.post(path, {}, { headers: { accept } });
     expect(reply).toMatchObject({ status: 406, body: { reason: 'NotAcceptable' } });
-    // Whoever takes the object as well gets it, or hears what is wrong with the request.
+    // A client that accepts the object as well gets it, or the error in its request.
     const either = await plane.post(path, {}, { headers: { accept: `${accept},application/json` } });
     expect(either.status).not.toBe(406);
   });

@@ -31,7 +31,7 @@ describe('watch', () => {
     expect(event).toEqual({ type: 'ADDED', object: body });
   });
 
-  test('what happens after the headers are there is told change by change', async () => {
+  test('changes after the headers have been sent are reported one by one', async () => {
     const path = await collection();
     for (const query of ['watch=1', 'watch=1&resourceVersion=0']) {
       const name = `a-${query.length}`;

@@ -27,7 +27,7 @@ export const allOf = ({ current, old }: Sets): readonly ReplicaSetFacts[] =>
 
 const HISTORY_CHARS = 2000;
 
-/** Text that is no number of 64 bits counts as nothing. */
+/** Text that does not hold a number of 64 bits counts as nothing. */
 const revisionOf = ({ annotations }: ReplicaSetFacts, { revision }: Words): bigint =>
   parseInt64(annotations[revision] ?? '') ?? 0n;
 

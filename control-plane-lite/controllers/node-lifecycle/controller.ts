@@ -190,7 +190,7 @@ export async function runNodeLifecycle(
     return undefined;
   });
   const podQueue = queueOf(deps, (key) => visitPod(parts, key));
-  // Whoever follows is called for what is there already before there is a fleet.
+  // Followers are called for existing nodes before the fleet itself exists.
   const ratesChanged = createRateMemory();
   const pods = followNodePods(cache.resource(podResource.storage), ({ key }) => podQueue.add(key));
   const fleet: Fleet = followFleet(

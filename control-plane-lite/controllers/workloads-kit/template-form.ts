@@ -1,4 +1,4 @@
-/** Templates of pods in the forms in which they are compared and printed, whoever wrote them: clients that write zero
+/** Templates of pods in the forms in which they are compared and printed: clients that write zero
  *  values and clients that leave them out mean the same template. Pure. */
 import { isDeepStrictEqual } from 'node:util';
 import { sortedMembers } from '#api/codec/embedded-text.ts';

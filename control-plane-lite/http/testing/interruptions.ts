@@ -62,7 +62,7 @@ export function createInterruptions(): Interruptions {
     if (when === 'rejects') throw new Error('a step that rejects');
     if (when === 'before') await act();
     const result = call();
-    // Whoever waits for it does so later.
+    // The pipeline awaits it later.
     if (result instanceof Promise) result.catch(() => undefined);
     if (when === 'during') await act();
     try {

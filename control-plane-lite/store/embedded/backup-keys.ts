@@ -1,5 +1,5 @@
-/** The authority and the keys of a server in a backup of its store: without them, every node and every token would be a
- *  stranger to a server that is restored on another machine. They are a table of the backup's database, which the store
+/** The authority and the keys of a server in a backup of its store: without them, a server that is restored on another
+ *  machine would reject every node and every token. They are a table of the backup's database, which the store
  *  itself never has. Blocks; for a thread of its own. */
 import {
   chmodSync,

@@ -5,4 +5,4 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 export const LARGE_BYTES: number = 256 * 1024;
 
 /** To be awaited between two steps on a large object. */
-export const breathe = (): Promise<void> => nextTurn();
+export const yieldToEventLoop = (): Promise<void> => nextTurn();
