@@ -8,7 +8,7 @@ import type { Content } from '../endpoints/content.ts';
 import type { ApiRequest, BytesResponse } from '../http/contract.ts';
 import { isVirtual } from '../resources/builtin.ts';
 import type { Resource } from '../resources/contract.ts';
-import { LARGE_BYTES, yieldToEventLoop } from '../verbs/yield.ts';
+import { betweenTurns, isLarge, yieldToEventLoop } from '../verbs/yield.ts';
 import { createDeferredForm } from './deferred-watch.ts';
 import { type EncodeDeps, encodeObject, type Showing } from './encode.ts';
 import { encodeList } from './encode-list.ts';
@@ -123,12 +123,8 @@ export function createContent(given: ContentDeps): Content {
       const body = await request.readBody();
       const { value, duplicates } = await parseBody(body, format, target, readers);
       if (format !== 'json') request.noteBody?.(value);
-      if (body.length < LARGE_BYTES)
-        return readObjectValue(value, target, reading(request, validation, duplicates, words));
-      await yieldToEventLoop();
-      const object = readObjectValue(value, target, reading(request, validation, duplicates, words));
-      await yieldToEventLoop();
-      return object;
+      const read = () => readObjectValue(value, target, reading(request, validation, duplicates, words));
+      return isLarge(body) ? betweenTurns(read) : read();
     },
     checkObject: (request, value, target, validation, words, known) =>
       readPatchedValue(value, target, reading(request, validation, [], words), known),
@@ -145,7 +141,7 @@ export function createContent(given: ContentDeps): Content {
       const type = patchTypeOf(request.headers['content-type'], isCustom);
       const body = await request.readBody();
       const { value, duplicates } = await parsePatch(body, type, 'Patch', readers);
-      if (body.length >= LARGE_BYTES) await yieldToEventLoop();
+      if (isLarge(body)) await yieldToEventLoop();
       if (type === 'apply') request.noteBody?.(value);
       checkDuplicates(reading(request, validation, duplicates, undefined));
       return { type, value };
@@ -155,7 +151,7 @@ export function createContent(given: ContentDeps): Content {
     },
     async object(request, resource, status, { stored, object }) {
       const source = stored === undefined ? plainSource(object) : await sourceOf(resource, stored);
-      if (stored !== undefined && stored.json.length >= LARGE_BYTES) await yieldToEventLoop();
+      if (stored !== undefined && isLarge(stored.json)) await yieldToEventLoop();
       return show(request, resource, status, source);
     },
     async cached(request, resource, entry) {

@@ -6,3 +6,13 @@ export const LARGE_BYTES: number = 256 * 1024;
 
 /** To be awaited between two steps on a large object. */
 export const yieldToEventLoop = (): Promise<void> => nextTurn();
+
+export const isLarge = ({ length }: Buffer): boolean => length >= LARGE_BYTES;
+
+/** A step on a large object, in a turn of its own. */
+export async function betweenTurns<T>(step: () => T): Promise<T> {
+  await yieldToEventLoop();
+  const result = step();
+  await yieldToEventLoop();
+  return result;
+}

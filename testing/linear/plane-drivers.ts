@@ -37,11 +37,13 @@ const BEARER = `base64url.bearer.authorization.${DOMAIN}.`;
 
 const LINKS = { prefix: '/proxy', hosts: ['host:80'] };
 
+/** In two pieces, as a page may come. */
 function rewritePage(text: string): void {
   const rewriter = new LinkRewriter(LINKS);
   const bytes = Buffer.from(text);
-  rewriter._transform(bytes.subarray(0, bytes.length / 2), 'latin1', () => undefined);
-  rewriter._transform(bytes.subarray(bytes.length / 2), 'latin1', () => undefined);
+  rewriter.write(bytes.subarray(0, bytes.length / 2));
+  rewriter.write(bytes.subarray(bytes.length / 2));
+  rewriter.destroy();
 }
 
 export const PLANE_DRIVERS: readonly Driver[] = [
