@@ -104,6 +104,11 @@ describe('createMirrorKeeper', () => {
     world.registered();
     world.keeper.apply(desired(staticPod('a')));
     await world.clock.advance(0);
+    // The status of the new pod is not written into the mirror of the old one.
+    expect([world.keeper.uidOf(staticPod('a')), world.keeper.uidOf(staticPod('b'))]).toEqual([
+      'm1',
+      undefined,
+    ]);
     world.keeper.apply(desired(staticPod('b')));
     await world.clock.advance(0);
     expect(world.calls.map((call) => call.split(' ')[0])).toEqual(['create', 'delete', 'create']);

@@ -8,7 +8,7 @@ import type { ApiClient, Json } from '../api-client/client.ts';
 import { ApiRequestError } from '../api-client/errors.ts';
 import { metadataText } from '../api-client/object-fields.ts';
 import type { DesiredState } from '../sources/types.ts';
-import { decideMirror, mirrorOf, mirrorsByName } from './mirror-pods.ts';
+import { decideMirror, isMirrorOf, mirrorOf, mirrorsByName } from './mirror-pods.ts';
 import type { PodStore } from './pod-store.ts';
 
 export interface MirrorKeeperDeps {
@@ -24,7 +24,7 @@ export interface MirrorKeeperDeps {
 export interface MirrorKeeper {
   /** Takes the newest desired state. */
   apply(desired: Pick<DesiredState, 'pods' | 'unread'>): void;
-  /** UID of the mirror of a static pod, once there is one. */
+  /** UID of the mirror of a static pod, once there is one of its present manifest. */
   uidOf(pod: Pod): string | undefined;
   /** Works until the signal fires. Never rejects. */
   run(signal: AbortSignal): Promise<void>;
@@ -105,7 +105,9 @@ export function createMirrorKeeper(deps: MirrorKeeperDeps): MirrorKeeper {
     },
     uidOf(pod) {
       const mirror = mirrors.get(nameOf(pod));
-      return mirror === undefined ? undefined : metadataText(mirror, 'uid');
+      // While a manifest changes, the mirror is still that of the pod before, which has ended.
+      if (mirror === undefined || !isMirrorOf(mirror, pod, vocabulary)) return undefined;
+      return metadataText(mirror, 'uid');
     },
     async run(signal) {
       update();

@@ -23,6 +23,10 @@ export function mirrorHash(mirror: Json, words: Vocabulary): string | undefined 
   return typeof hash === 'string' ? hash : undefined;
 }
 
+/** Reports whether the mirror shows this very pod, and not an earlier one of the same name. */
+export const isMirrorOf = (mirror: Json, pod: Pod, words: Vocabulary): boolean =>
+  mirrorHash(mirror, words) === hashOf(pod, words);
+
 /** @param wanted the static pod of this name, if any
  *  @param mirror what the server has under this name
  *  @param isComplete every source of static pods was read: what none names is not wanted */
@@ -35,7 +39,7 @@ export function decideMirror(
   if (mirror === undefined) return wanted === undefined ? { kind: 'none' } : { kind: 'create', pod: wanted };
   const isLeaving = metadataText(mirror, 'deletionTimestamp') !== undefined;
   if (wanted === undefined) return isComplete || isLeaving ? { kind: 'delete', mirror } : { kind: 'none' };
-  const isCurrent = mirrorHash(mirror, words) === hashOf(wanted, words) && !isLeaving;
+  const isCurrent = isMirrorOf(mirror, wanted, words) && !isLeaving;
   return isCurrent ? { kind: 'none' } : { kind: 'delete', mirror };
 }
 

@@ -66,7 +66,13 @@ describe.concurrent('ephemeral containers', () => {
   test('refuses what cannot be added, with every fault', async () => {
     await bench.agent.put('bad.json', pod('bad', { containers: [sh('app', WAIT)] }));
     await bench.agent.waitFor('bad', isRunning('app'));
-    const wrong = add('bad', { name: 'app', image: IMAGE, ports: [], targetContainerName: 'x', y: 1 });
+    const wrong = add('bad', {
+      name: 'app',
+      image: IMAGE,
+      ports: [{ containerPort: 80 }],
+      targetContainerName: 'x',
+      y: 1,
+    });
     const at = 'spec.ephemeralContainers[0]';
     const error = await wrong.then(String, String);
     expect(error).toContain(': 422 ');

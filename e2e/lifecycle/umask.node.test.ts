@@ -69,7 +69,7 @@ id -u`;
     '644 /v/file',
     '755 /v/folder',
     '755 /v/map',
-    '777 /v/memory',
+    '1777 /v/memory',
     '755 /v/projected',
     '755 /v/secret',
     '777 /v/sub',

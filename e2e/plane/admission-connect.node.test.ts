@@ -5,9 +5,9 @@ import { createServer, type Server } from 'node:https';
 import type { Duplex } from 'node:stream';
 import { connect } from 'node:tls';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { createAuthority, issueIdentity } from '#api/pki/certificate.ts';
 import { REMOTE_COMMAND_V4 } from '#api/vocabulary.ts';
 import { type Asked, type Recorder, startRecorder } from './admission-recorder.ts';
+import { agentCertificate } from './agent-certificate.ts';
 import { type Json, usePlane } from './support.ts';
 
 const plane = usePlane('kubernetes');
@@ -20,10 +20,7 @@ let agent: Server;
 let reached: string[];
 
 beforeAll(async () => {
-  const [from, until] = [new Date(Date.now() - 3_600_000), new Date(Date.now() + 3_600_000)];
-  const authority = createAuthority({ commonName: 'agent' }, from, until);
-  const subject = { commonName: 'n1' };
-  const { certificate, key } = issueIdentity(authority, { subject, notBefore: from, notAfter: until });
+  const { certificate, key } = await agentCertificate(plane.server.dir, 'n1');
   agent = createServer({ cert: certificate, key });
   agent.on('request', (message, response) => {
     reached.push(`${message.method} ${message.url}`);

@@ -128,7 +128,8 @@ describe.each(VOCABULARY_NAMES)('commands in %s', (vocabulary) => {
     const { ca } = plane.server.credentials();
     const spki = new X509Certificate(ca).publicKey.export({ type: 'spki', format: 'der' });
     const [, url, token = '', hash] =
-      /^nodeagent join (\S+) --token (\S+) --ca-cert-hash sha256:(\S+)$/.exec(line) ?? [];
+      /^nodeagent join (\S+)(?: --vocabulary \S+)? --token (\S+) --ca-cert-hash sha256:(\S+)$/.exec(line) ??
+      [];
     expect([url, hash]).toEqual([plane.server.url, createHash('sha256').update(spki).digest('hex')]);
     await eventually(async () => (await plane.as(token).get('/api/v1/nodes')).status === 403);
     const [id = '', secret = ''] = token.split('.');
